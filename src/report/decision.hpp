@@ -1,0 +1,39 @@
+// The decision, as the engine hands it out.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "core/result.hpp"
+
+namespace ratel {
+
+enum class Source : uint8_t { kExact, kLeased, kCachedDenial, kLocalFallback, kFailOpen, kFailClosed, kNoRule, kAction };
+enum class Reason : uint8_t { kNone, kLimited, kNeverFits, kBlocked, kStore };
+
+inline constexpr uint64_t kNever = UINT64_MAX;
+
+/// Same fields and units as rl_decision (spans in ns); see there.
+struct Decision {
+  Status status = Status::kOk;
+  bool allowed = false;
+  Source source = Source::kExact;
+  Reason reason = Reason::kNone;
+  bool shadow_denied = false;
+  bool peeked = false;
+  uint32_t rule = 0;
+  uint32_t limit_id = 0;
+  uint32_t limit_count = 0;
+  uint64_t generation = 0;
+  uint64_t now_ns = 0;
+  int64_t cost = 0;
+  uint64_t limit = 0;
+  uint64_t window_ns = 0;
+  uint64_t capacity = 0;
+  uint64_t remaining = 0;
+  uint64_t retry_after_ns = 0;
+  uint64_t reset_after_ns = 0;
+  uint64_t delay_ns = 0;
+};
+
+}  // namespace ratel

@@ -1,0 +1,89 @@
+// What a rule file says, validated: plain values, no behaviour.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "algorithm/numbers.hpp"
+#include "core/address.hpp"
+#include "core/result.hpp"
+
+namespace ratel {
+
+enum class ScopePart : uint8_t { kUser = 1, kApiKey = 2, kIp = 3, kGlobal = 4, kAttribute = 5 };
+
+/// One part of whose budget it is; several make a composite key.
+struct ScopeElement {
+  ScopePart part = ScopePart::kUser;
+  std::string attribute;  ///< kAttribute: its name
+  friend bool operator==(const ScopeElement&, const ScopeElement&) = default;
+};
+using Scope = std::vector<ScopeElement>;
+
+/// "user", "attribute:tenant", "user,ip" ...
+std::string ToText(const Scope& scope);
+
+/// Another limit for one value of a limit's (single-part) scope.
+struct Override {
+  std::string value;
+  LimitSpec spec;
+  Position position;
+};
+
+struct Limit {
+  std::string name;  ///< unique within its rule; never empty after loading
+  Scope scope;
+  LimitSpec spec;
+  bool shadow = false;
+  std::vector<Override> overrides;
+  Position position;
+};
+
+enum class PathMatch : uint8_t { kPrefix, kLiteral, kExact };
+enum class OnStoreError : uint8_t { kLocal, kOpen, kClosed };
+enum class Action : uint8_t { kLimit, kBlock, kUnlimited };
+
+struct Condition {
+  std::string attribute;
+  std::string value;
+  friend bool operator==(const Condition&, const Condition&) = default;
+  friend auto operator<=>(const Condition&, const Condition&) = default;
+};
+
+struct Rule {
+  std::string name;                  ///< unique, printable ASCII, no quote or backslash
+  std::vector<std::string> methods;  ///< in capitals, sorted; empty = any
+  std::string path;                  ///< in normal form, with {name} segments; empty = any
+  PathMatch path_match = PathMatch::kPrefix;
+  std::vector<Condition> when;       ///< sorted by attribute; all must hold
+  std::vector<Limit> limits;         ///< empty exactly when action is not kLimit
+  Action action = Action::kLimit;
+  OnStoreError on_store_error = OnStoreError::kLocal;
+  bool shadow = false;               ///< every limit of it is a shadow
+  bool is_default = false;
+  uint64_t cost = 1;                 ///< units of a request that states none
+  std::string file;
+  Position position;
+};
+
+/// Which header forms; bits are those of RL_HEADERS_*.
+struct HeaderOptions {
+  uint32_t forms = 0;    ///< 0 = X-RateLimit-* and Retry-After
+};
+
+/// A whole rule file (or several), validated.
+struct RuleSet {
+  std::vector<Rule> rules;  ///< as loaded; at most one is_default
+  bool match_all = false;   ///< `match: all`
+  bool ignore_case = false; ///< paths
+  std::vector<Network> trusted_proxies;
+  unsigned ipv6_prefix = 64;
+  uint64_t max_keys = 0;    ///< 0 = not stated
+  uint32_t instances = 1;   ///< how many processes share the store, for local limits while it is down
+  double local_factor = 1.0;
+  HeaderOptions headers;
+};
+
+}  // namespace ratel

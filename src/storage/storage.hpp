@@ -1,0 +1,105 @@
+// The one duty of a store: to make read - step - write indivisible for the keys of one request.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "algorithm/numbers.hpp"
+#include "algorithm/outcome.hpp"
+#include "algorithm/state.hpp"
+#include "core/hash.hpp"
+#include "core/result.hpp"
+#include "core/time.hpp"
+
+namespace ratel {
+
+/// Every set of numbers that the in-process states of one limit may have been written under. Immutable once published.
+class NumbersHistory {
+ public:
+  virtual ~NumbersHistory() = default;
+  /// The numbers of a version; nullptr when that version was never given out.
+  virtual const Numbers* At(uint16_t version) const noexcept = 0;
+};
+
+/// One limit of one request: what to decide on, and the answer.
+struct Charge {
+  const Numbers* numbers = nullptr;         ///< to decide under
+  const NumbersHistory* history = nullptr;  ///< what older states may have been written under
+  uint16_t version = 0;                     ///< of `numbers`, within `history`
+  bool shadow = false;                      ///< never denies the request; spends on its own state when it admits
+  uint64_t cost = 1;                        ///< units
+  Hash128 key;                              ///< the state's identity: rule, limit and key value, hashed
+  std::string_view name;                    ///< the same as printable text; empty unless the store wants_names()
+  Outcome outcome;                          ///< out
+  State before;                             ///< out, for explain: at the instant asked about
+  State after;                              ///< out, for explain
+};
+
+enum class Mode : uint8_t {
+  kSpend,   ///< decide and spend, all or nothing
+  kPeek,    ///< decide, spend nothing, write nothing
+  kSettle,  ///< correct what was spent at `charged_at`; `cost` is what was spent, `actual` what it should have been
+  kForget,  ///< drop the states
+};
+
+/// One request's worth of charges, decided as one act.
+struct Operation {
+  std::span<Charge> charges;  ///< distinct keys
+  Micros now = 0;
+  Mode mode = Mode::kSpend;
+  Micros charged_at = 0;  ///< kSettle
+  uint64_t actual = 0;    ///< kSettle: units
+};
+
+/// Ends an Operation that a store took on asynchronously. Called exactly once, on any thread.
+class Completion {
+ public:
+  virtual ~Completion() = default;
+  virtual void Finish(Status status) noexcept = 0;
+};
+
+struct StorageCounters {
+  uint64_t evicted_live = 0;  ///< keys dropped whose state was not as new
+};
+
+class Storage {
+ public:
+  virtual ~Storage() = default;
+
+  /// Decides on all charges as one indivisible act and fills their outcomes. A status other than kOk means that the store could
+  /// not tell: outcomes mean nothing and, as far as the store knows, nothing was spent.
+  virtual Status Apply(Operation& operation) noexcept = 0;
+
+  /// Several requests, decided in order; each is atomic on its own. `statuses` has one entry for each.
+  virtual void ApplyMany(std::span<Operation> operations, std::span<Status> statuses) noexcept {
+    for (size_t i = 0; i < operations.size(); ++i) statuses[i] = Apply(operations[i]);
+  }
+
+  /// kOk: `done` will be (or has been) finished. Otherwise it never is. The operation stays valid until then.
+  virtual Status ApplyAsync(Operation& operation, Completion& done) noexcept {
+    done.Finish(Apply(operation));
+    return Status::kOk;
+  }
+
+  /// Drops every key whose state has equalled "new" since `cutoff`.
+  virtual Status EvictIdle(Micros cutoff, uint64_t& evicted) noexcept = 0;
+  virtual Status KeyCount(uint64_t& keys) noexcept = 0;
+  virtual StorageCounters Counters() const noexcept { return {}; }
+
+  /// Whether Charge::name has to be set.
+  virtual bool wants_names() const noexcept { return false; }
+  /// Whether Apply answers at once on the calling thread without I/O.
+  virtual bool is_local() const noexcept { return false; }
+};
+
+/// All or nothing: whether the request goes through, given each charge's outcome.
+inline bool Admits(std::span<const Charge> charges) noexcept {
+  for (const Charge& charge : charges) {
+    if (!charge.outcome.allowed && !charge.shadow) return false;
+  }
+  return true;
+}
+
+}  // namespace ratel
