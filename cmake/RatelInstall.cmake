@@ -18,5 +18,7 @@ write_basic_package_version_file(${PROJECT_BINARY_DIR}/RatelConfigVersion.cmake 
 install(FILES ${PROJECT_BINARY_DIR}/RatelConfig.cmake ${PROJECT_BINARY_DIR}/RatelConfigVersion.cmake
   DESTINATION ${ratel_cmake_dir})
 
+# Relative to where ratel.pc lies, so that the installed tree can be moved.
+file(RELATIVE_PATH ratel_prefix_from_pc /p/${CMAKE_INSTALL_LIBDIR}/pkgconfig /p)
 configure_file(cmake/ratel.pc.in ${PROJECT_BINARY_DIR}/ratel.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/ratel.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
