@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include "core/result.hpp"
 #include "core/time.hpp"
@@ -51,8 +52,25 @@ struct Numbers {
   Tick TickOf(Micros now) const noexcept { return tick_exponent == 0 ? now : now / tick; }
 };
 
+/// Every intermediate value of a step stays at or below this, so that doubles (in Redis) hold it exactly too.
+inline constexpr uint64_t kMaxExact = (uint64_t{1} << 53) - 1;
+
+/// The largest limit of a sliding counter (two counts share a word, and a late charge can double one) and of a sliding log (memory).
+inline constexpr uint64_t kMaxWordLimit = (uint64_t{1} << 31) - 1;
+
 /// Checks the bounds and chooses the tick: 1 us, or the finest power of ten of it (up to 1 s, dividing the window) under which every
-/// intermediate stays below 2^53. The choice depends on the numbers alone. An error names the bound that cannot be met.
+/// intermediate stays at or below kMaxExact. The choice depends on the numbers alone, never on the storage.
+///
+///   buckets          3 * capacity * unit + refill     (a late charge may owe one capacity more, and then comes a cost)
+///   fixed window     3 * limit
+///   sliding log      3 * limit                        and limit <= kMaxWordLimit
+///   sliding counter  5 * limit * window in ticks      and limit <= kMaxWordLimit
+///
+/// An error (Status::kConfig) names the bound that cannot be met and what would fit; its `path` is the member at fault: "limit", "window" or
+/// "burst".
 Result<Numbers> Resolve(const LimitSpec& spec);
+
+/// A span as rule files write it, without loss: "250ms", "1.5s", "1m", "36h", "7d".
+std::string SpanToText(Micros span);
 
 }  // namespace ratel

@@ -7,6 +7,9 @@
 
 namespace ratel {
 
+/// Whether a step writes.
+enum class Spend : bool { kNo, kYes };
+
 /// The answer of one limit. Instants are in the limit's own ticks.
 struct Outcome {
   bool allowed = false;

@@ -21,23 +21,38 @@ constexpr uint64_t MulDivCeil(uint64_t a, uint64_t b, uint64_t c) noexcept {
   return static_cast<uint64_t>((static_cast<Wide>(a) * b + c - 1) / c);
 }
 
-/// Division by a fixed divisor: a multiplication by its reciprocal in double, corrected by at most one, so exact.
-/// Holds for dividends below 2^53, which is what the load-time bounds of every limit guarantee.
+/// Division by a fixed divisor: a multiplication by its reciprocal in double, corrected by at most one.
+///
+/// Exact for every dividend and divisor below 2^53, which is what the load-time bounds of every limit guarantee: the two roundings (of the
+/// reciprocal and of the product) put the product off by less than 2^53 * 2^-52 / d = 2 / d; d = 1 and d = 2 have exact reciprocals, and from
+/// d = 3 on that is less than one.
 class Divisor {
  public:
   constexpr Divisor() noexcept = default;
   explicit constexpr Divisor(uint64_t d) noexcept : divisor_(d), inverse_(1.0 / static_cast<double>(d)) {}
   constexpr uint64_t value() const noexcept { return divisor_; }
+
   constexpr uint64_t Floor(uint64_t x) const noexcept {
-    auto quotient = static_cast<uint64_t>(static_cast<double>(static_cast<int64_t>(x)) * inverse_);
-    const auto rest = static_cast<int64_t>(x - quotient * divisor_);
-    if (rest < 0) return quotient - 1;
-    if (rest >= static_cast<int64_t>(divisor_)) return quotient + 1;
-    return quotient;
+    if (divisor_ == 1) return x;
+    const uint64_t guess = Guess(x);
+    const auto rest = static_cast<int64_t>(x - guess * divisor_);
+    if (rest < 0) return guess - 1;
+    return rest >= static_cast<int64_t>(divisor_) ? guess + 1 : guess;
   }
-  constexpr uint64_t Ceil(uint64_t x) const noexcept { return divisor_ == 1 ? x : Floor(x + divisor_ - 1); }
+
+  constexpr uint64_t Ceil(uint64_t x) const noexcept {
+    if (divisor_ == 1) return x;
+    const uint64_t guess = Guess(x);
+    const auto rest = static_cast<int64_t>(x - guess * divisor_);
+    if (rest <= 0) return guess + (rest <= -static_cast<int64_t>(divisor_) ? ~uint64_t{0} : 0);
+    return guess + (rest > static_cast<int64_t>(divisor_) ? 2 : 1);
+  }
 
  private:
+  constexpr uint64_t Guess(uint64_t x) const noexcept {
+    return static_cast<uint64_t>(static_cast<int64_t>(static_cast<double>(static_cast<int64_t>(x)) * inverse_));
+  }
+
   uint64_t divisor_ = 1;
   double inverse_ = 1.0;
 };
