@@ -2,7 +2,6 @@
 # a user of the library.
 
 add_library(ratel_flags INTERFACE)
-target_compile_features(ratel_flags INTERFACE cxx_std_20)
 
 if(PROJECT_IS_TOP_LEVEL)
   set(CMAKE_EXPORT_COMPILE_COMMANDS ON)

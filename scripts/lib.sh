@@ -58,7 +58,7 @@ configure() {
   # shellcheck disable=SC2086
   case $preset in
     vendored) ;;
-    fuzz) need_packages clang-14 $(clang_runtime) ;;
+    fuzz) need_clang_runtime ;;
     clang) need_packages clang-14 $packages_tests $packages_programs ;;
     bench) need_packages $packages_tests $packages_programs $packages_bench ;;
     *) need_packages $packages_tests $packages_programs ;;
@@ -69,9 +69,10 @@ configure() {
   esac
 }
 
-# Debian keeps clang's sanitizer runtime in a package of its own, Ubuntu does not.
-clang_runtime() {
-  if apt-cache show libclang-rt-14-dev >/dev/null 2>&1; then echo libclang-rt-14-dev; fi
+# Debian keeps clang's sanitizer and fuzzer runtime in a package of its own, Ubuntu does not.
+need_clang_runtime() {
+  need_packages clang-14
+  compgen -G "$(clang-14 -print-resource-dir)/lib/linux/libclang_rt.fuzzer*" >/dev/null || need_packages libclang-rt-14-dev
 }
 
 # build PRESET [target...]

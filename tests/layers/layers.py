@@ -17,13 +17,14 @@ LAYERS = {
     "src/core": ([], {"sys/random.h", "xxhash.h", "time.h"}),
     "src/algorithm": (["src/core"], set()),
     "src/storage": (["src/algorithm", "src/core"], set()),
-    "src/storage/memory": (["src/storage", "src/algorithm", "src/core"], {"sys/mman.h", "unistd.h", "immintrin.h"}),
+    "src/storage/memory": (["src/storage", "src/algorithm", "src/core"], {"sys/mman.h", "sched.h"}),
     "src/storage/host": (["src/storage", "src/algorithm", "src/core", "include/ratel/rl.h"], set()),
     "src/rules": (["src/core", "src/algorithm/numbers.hpp", "src/algorithm/outcome.hpp"], set()),
     "src/config": (["src/rules", "src/algorithm", "src/core"], {"yaml.h", "sys/stat.h", "unistd.h", "fcntl.h"}),
     "src/report": (["src/core"], set()),
     "src/limiter": (
-        ["src/config", "src/rules", "src/storage", "src/algorithm", "src/core", "src/report/decision.hpp"],
+        ["src/config", "src/rules", "src/storage", "src/algorithm", "src/core"]
+        + ["src/report/decision.hpp", "src/report/metrics.hpp"],
         {"time.h"},
     ),
     "capi": (["src", "include/ratel/rl.h"], set()),
