@@ -1,0 +1,241 @@
+#include <string>
+
+#include "bytes.hpp"
+#include "registry.hpp"
+#include "request.hpp"
+#include "structs.hpp"
+
+using namespace ratel::capi;
+using ratel::Decision;
+using ratel::Registry;
+using ratel::Request;
+using ratel::Status;
+
+namespace ratel::capi {
+namespace {
+
+/// Says why the engine did not answer.
+rl_status FailToDecide(Status status, uint32_t rule, const ErrorOut& error) noexcept {
+  switch (status) {
+    case Status::kOk: return RL_OK;
+    case Status::kNotFound: return error.Fail(RL_E_NOT_FOUND, "no rule in force has the id %u", rule);
+    case Status::kNoMemory: return error.Fail(RL_E_NO_MEMORY, "out of memory; nothing changed");
+    case Status::kStore: return error.Fail(RL_E_STORE, "the storage could not answer");
+    case Status::kUnsupported: return error.Fail(RL_E_UNSUPPORTED, "the storage does not offer this");
+    case Status::kCancelled: return error.Fail(RL_E_CANCELLED, "the registry was destroyed before the answer came");
+    default: return error.Fail(ToC(status), "the request was refused (%s)", rl_status_name(ToC(status)));
+  }
+}
+
+bool IsUsable(const rl_decision* out) noexcept { return out != nullptr && SizeProblem(out, out->struct_size) == nullptr; }
+
+/// A guard for what answers with a decision: whatever goes wrong, `out` never looks like an allowance.
+template <class Body>
+rl_status GuardDecision(rl_decision* out, rl_error* err, Body&& body) noexcept {
+  const rl_status status = Guard(err, [&](const ErrorOut& error) -> rl_status {
+    if (const rl_status bad = CheckOutput(out, "out", error)) return bad;
+    Decision decision;
+    if (const rl_status failed = body(error, decision)) return failed;
+    Give(ToC(decision), out);
+    return RL_OK;
+  });
+  if (status != RL_OK && IsUsable(out)) Give(NoAnswer(status), out);
+  return status;
+}
+
+/// Takes a request and asks `ask(engine, request)` about it.
+template <class Ask>
+rl_status AskEngine(const rl_registry* registry, const rl_request* request, const ErrorOut& error, Ask ask) {
+  if (const rl_status status = CheckHandle(registry, "registry", error)) return status;
+  Input<rl_request> in;
+  if (const rl_status status = in.Take(request, "request", error)) return status;
+  Room<AttributeView, kMaxAttributes> room;
+  Request question;
+  if (const rl_status status = ReadRequest(*in, room.first(kMaxAttributes), question, error)) return status;
+  return FailToDecide(ask(*registry->engine, question), question.rule, error);
+}
+
+rl_status CheckSettled(const Decision& decision, int64_t actual, const ErrorOut& error) noexcept {
+  if (actual < 0) return error.Fail(RL_E_INVALID_ARGUMENT, "actual is %lld, below 0", static_cast<long long>(actual));
+  if (!decision.allowed) return error.Fail(RL_E_INVALID_ARGUMENT, "decision: it was denied, so nothing was spent");
+  if (decision.peeked) return error.Fail(RL_E_INVALID_ARGUMENT, "decision: an answer of rl_peek, so nothing was spent");
+  const bool spent = decision.cost > 0 && decision.limit_count > 0 && decision.source != Source::kFailOpen;
+  return spent ? RL_OK : error.Fail(RL_E_INVALID_ARGUMENT, "decision: no limit was asked, so nothing was spent");
+}
+
+/// Many questions, decided in chunks that fit the stack.
+class Batch {
+ public:
+  Batch(Registry& engine, uint32_t out_size) noexcept : engine_(engine), out_size_(out_size) {}
+  Batch(const Batch&) = delete;
+  Batch& operator=(const Batch&) = delete;
+
+  void Add(const rl_request* at, uint32_t stride, rl_decision* out) noexcept {
+    if (count_ == kChunk || kAttributes - attributes_ < kMaxAttributes) Decide();
+    Request question;
+    if (const rl_status status = Read(at, stride, question)) {
+      Give(NoAnswer(status), out, out_size_);
+      return;
+    }
+    attributes_ += question.identity.attributes.size();
+    states_instant_[count_] = question.now_ns != 0;
+    if (question.now_ns == 0) question.now_ns = now_ns_;
+    questions_[count_] = question;
+    answers_[count_] = Decision{};
+    places_[count_] = out;
+    ++count_;
+  }
+
+  void Decide() noexcept {
+    engine_.AllowMany(questions_.first(count_), answers_.first(count_));
+    for (size_t i = 0; i < count_; ++i) {
+      const Decision& answer = answers_[i];
+      if (answer.status == Status::kOk && !states_instant_[i]) now_ns_ = answer.now_ns;
+      Give(answer.status == Status::kOk ? ToC(answer) : NoAnswer(ToC(answer.status)), places_[i], out_size_);
+    }
+    count_ = attributes_ = 0;
+  }
+
+ private:
+  static constexpr size_t kChunk = 32;
+  static constexpr size_t kAttributes = 2 * kMaxAttributes;
+
+  rl_status Read(const rl_request* at, uint32_t stride, Request& question) noexcept {
+    const ErrorOut silent(nullptr);
+    if (at->struct_size != stride) return RL_E_ABI;
+    Input<rl_request> in;
+    if (const rl_status status = in.Take(at, "requests", silent)) return status;
+    return ReadRequest(*in, room_.from(attributes_), question, silent);
+  }
+
+  Registry& engine_;
+  const uint32_t out_size_;
+  size_t count_ = 0;
+  size_t attributes_ = 0;
+  uint64_t now_ns_ = 0;  // what the clock said for the first chunk, so that one instant serves all
+  Room<Request, kChunk> questions_;
+  Room<Decision, kChunk> answers_;
+  Room<rl_decision*, kChunk> places_;
+  Room<bool, kChunk> states_instant_;
+  Room<AttributeView, kAttributes> room_;
+};
+
+template <class T>
+T* ElementAt(T* first, uint32_t stride, uint64_t index) noexcept {
+  using Byte = std::conditional_t<std::is_const_v<T>, const char, char>;
+  return reinterpret_cast<T*>(reinterpret_cast<Byte*>(first) + index * stride);
+}
+
+rl_status AllowMany(rl_registry* registry, const rl_request* requests, uint32_t count, rl_decision* out, const ErrorOut& error) {
+  if (const rl_status status = CheckHandle(registry, "registry", error)) return status;
+  if (count == 0) return RL_OK;
+  if (const rl_status status = CheckOutput(out, "out", error)) return status;
+  if (requests == nullptr) return error.Fail(RL_E_INVALID_ARGUMENT, "requests is NULL");
+  const uint32_t stride = requests->struct_size;
+  if (const char* problem = SizeProblem(requests, stride)) {
+    return error.Fail(RL_E_ABI, "requests: struct_size %u %s", stride, problem);
+  }
+  const uint32_t out_stride = out->struct_size;
+  Batch batch(*registry->engine, out_stride);
+  for (uint32_t i = 0; i < count; ++i) batch.Add(ElementAt(requests, stride, i), stride, ElementAt(out, out_stride, i));
+  batch.Decide();
+  return RL_OK;
+}
+
+/// Who is waiting for the answer of rl_allow_async.
+struct Waiter {
+  rl_callback callback;
+  void* user;
+};
+
+void Deliver(void* self, const Decision& decision) {
+  const std::unique_ptr<Waiter> waiter(static_cast<Waiter*>(self));
+  const rl_decision answer = decision.status == Status::kOk ? ToC(decision) : NoAnswer(ToC(decision.status));
+  waiter->callback(waiter->user, &answer);
+}
+
+}  // namespace
+}  // namespace ratel::capi
+
+rl_status rl_allow(rl_registry* registry, const rl_request* request, rl_decision* out, rl_error* err) {
+  return GuardDecision(out, err, [&](const ErrorOut& error, Decision& decision) {
+    return AskEngine(registry, request, error,
+                     [&](Registry& engine, const Request& question) { return engine.Allow(question, decision); });
+  });
+}
+
+rl_status rl_allow_rule(rl_registry* registry, uint32_t rule, const char* key, uint64_t key_size, int64_t cost,
+                        uint64_t now_ns, rl_decision* out) {
+  return GuardDecision(out, nullptr, [&](const ErrorOut& error, Decision& decision) -> rl_status {
+    rl_status status = CheckHandle(registry, "registry", error);
+    if (status == RL_OK) status = CheckBytes({key, key_size}, "key", error);
+    if (status == RL_OK) status = CheckCost(cost, error);
+    if (status == RL_OK) status = CheckNow(now_ns, error);
+    if (status != RL_OK) return status;
+    return ToC(registry->engine->AllowRule(rule, {key, key_size}, cost, now_ns, decision));
+  });
+}
+
+rl_status rl_allow_many(rl_registry* registry, const rl_request* requests, uint32_t count, rl_decision* out,
+                        rl_error* err) {
+  const rl_status status =
+      Guard(err, [&](const ErrorOut& error) { return AllowMany(registry, requests, count, out, error); });
+  if (status != RL_OK && count != 0 && IsUsable(out)) {
+    const uint32_t stride = out->struct_size;
+    for (uint32_t i = 0; i < count; ++i) Give(NoAnswer(status), ElementAt(out, stride, i), stride);
+  }
+  return status;
+}
+
+rl_status rl_allow_async(rl_registry* registry, const rl_request* request, rl_callback callback, void* user,
+                         rl_error* err) {
+  return Guard(err, [&](const ErrorOut& error) -> rl_status {
+    if (callback == nullptr) return error.Fail(RL_E_INVALID_ARGUMENT, "callback is NULL");
+    auto waiter = std::make_unique<Waiter>(Waiter{callback, user});
+    const rl_status status = AskEngine(registry, request, error, [&](Registry& engine, const Request& question) {
+      return engine.AllowAsync(question, Deliver, waiter.get());
+    });
+    if (status == RL_OK) (void)waiter.release();
+    return status;
+  });
+}
+
+rl_status rl_peek(rl_registry* registry, const rl_request* request, rl_decision* out, rl_error* err) {
+  return GuardDecision(out, err, [&](const ErrorOut& error, Decision& decision) {
+    return AskEngine(registry, request, error,
+                     [&](Registry& engine, const Request& question) { return engine.Peek(question, decision); });
+  });
+}
+
+rl_status rl_settle(rl_registry* registry, const rl_request* request, const rl_decision* decision, int64_t actual,
+                    rl_decision* out, rl_error* err) {
+  return GuardDecision(out, err, [&](const ErrorOut& error, Decision& settled) -> rl_status {
+    Decision before;
+    if (const rl_status status = ReadDecision(decision, before, error)) return status;
+    if (const rl_status status = CheckSettled(before, actual, error)) return status;
+    return AskEngine(registry, request, error, [&](Registry& engine, const Request& question) {
+      return engine.Settle(question, before, actual, settled);
+    });
+  });
+}
+
+rl_status rl_reset(rl_registry* registry, const rl_request* request, rl_error* err) {
+  return Guard(err, [&](const ErrorOut& error) {
+    return AskEngine(registry, request, error,
+                     [](Registry& engine, const Request& question) { return engine.Reset(question); });
+  });
+}
+
+rl_status rl_explain(rl_registry* registry, const rl_request* request, uint32_t flags, char* buffer, uint64_t capacity,
+                     uint64_t* needed, rl_error* err) {
+  return Guard(err, [&](const ErrorOut& error) -> rl_status {
+    rl_status status = CheckBuffer(buffer, capacity, needed, error);
+    if (status == RL_OK) status = CheckTextFlags(flags, error);
+    if (status != RL_OK) return status;
+    std::string text;
+    status = AskEngine(registry, request, error, [&](Registry& engine, const Request& question) {
+      return engine.Explain(question, flags == RL_TEXT_JSON, text);
+    });
+    return status == RL_OK ? WriteText(text, buffer, capacity, needed, error) : status;
+  });
+}

@@ -1,0 +1,14 @@
+// What stands behind rl_registry.
+#pragma once
+
+#include <memory>
+
+#include "handle.hpp"
+#include "limiter/registry.hpp"
+
+/// Any threads: `engine` is set before anybody else sees the handle.
+struct rl_registry {
+  static constexpr uint64_t kMagic = ratel::capi::kRegistryMagic;
+  ratel::capi::Magic magic{kMagic};
+  std::unique_ptr<ratel::Registry> engine;
+};

@@ -1,0 +1,160 @@
+#include "request.hpp"
+
+#include "bytes.hpp"
+#include "structs.hpp"
+
+namespace ratel::capi {
+namespace {
+
+static_assert(static_cast<int>(Source::kAction) == RL_SOURCE_ACTION && static_cast<int>(Source::kExact) == RL_SOURCE_EXACT);
+static_assert(static_cast<int>(Source::kLeased) == RL_SOURCE_LEASED);
+static_assert(static_cast<int>(Source::kCachedDenial) == RL_SOURCE_CACHED_DENIAL);
+static_assert(static_cast<int>(Source::kLocalFallback) == RL_SOURCE_LOCAL_FALLBACK);
+static_assert(static_cast<int>(Source::kFailOpen) == RL_SOURCE_FAIL_OPEN);
+static_assert(static_cast<int>(Source::kFailClosed) == RL_SOURCE_FAIL_CLOSED);
+static_assert(static_cast<int>(Source::kNoRule) == RL_SOURCE_NO_RULE);
+static_assert(static_cast<int>(Reason::kNone) == RL_REASON_NONE && static_cast<int>(Reason::kLimited) == RL_REASON_LIMITED);
+static_assert(static_cast<int>(Reason::kNeverFits) == RL_REASON_NEVER_FITS);
+static_assert(static_cast<int>(Reason::kBlocked) == RL_REASON_BLOCKED && static_cast<int>(Reason::kStore) == RL_REASON_STORE);
+static_assert(kCostOfRule == RL_COST_OF_RULE && kNever == RL_NEVER);
+
+bool IsBytes(rl_str text) noexcept { return (text.data != nullptr || text.size == 0) && text.size <= kMaxBytes; }
+
+rl_status CheckStrings(const rl_request& in, const ErrorOut& error) noexcept {
+  if (IsBytes(in.method) && IsBytes(in.path) && IsBytes(in.user) && IsBytes(in.api_key) && IsBytes(in.ip) && IsBytes(in.key))
+      [[likely]] {
+    return RL_OK;
+  }
+  rl_status status = CheckBytes(in.method, "request.method", error);
+  if (status == RL_OK) status = CheckBytes(in.path, "request.path", error);
+  if (status == RL_OK) status = CheckBytes(in.user, "request.user", error);
+  if (status == RL_OK) status = CheckBytes(in.api_key, "request.api_key", error);
+  if (status == RL_OK) status = CheckBytes(in.ip, "request.ip", error);
+  if (status == RL_OK) status = CheckBytes(in.key, "request.key", error);
+  return status;
+}
+
+rl_status ReadAttributes(const rl_request& in, std::span<AttributeView> room, Request& out, const ErrorOut& error) noexcept {
+  if (in.attribute_count == 0) return RL_OK;
+  if (in.attributes == nullptr) {
+    return error.Fail(RL_E_INVALID_ARGUMENT, "request.attributes is NULL but attribute_count is %u", in.attribute_count);
+  }
+  if (in.attribute_count > kMaxAttributes) {
+    return error.Fail(RL_E_INVALID_ARGUMENT, "request.attribute_count is %u, more than %u", in.attribute_count, kMaxAttributes);
+  }
+  for (uint32_t i = 0; i < in.attribute_count; ++i) {
+    rl_status status = CheckBytes(in.attributes[i].name, "request.attributes name", error);
+    if (status == RL_OK) status = CheckBytes(in.attributes[i].value, "request.attributes value", error);
+    if (status != RL_OK) return status;
+    room[i] = {View(in.attributes[i].name), View(in.attributes[i].value)};
+  }
+  out.identity.attributes = room.first(in.attribute_count);
+  return RL_OK;
+}
+
+}  // namespace
+
+rl_status CheckCost(int64_t cost, const ErrorOut& error) noexcept {
+  if (cost >= 1 || cost == RL_COST_OF_RULE) [[likely]] return RL_OK;
+  return error.Fail(RL_E_INVALID_ARGUMENT, "cost is %lld: at least 1, or RL_COST_OF_RULE; to look without spending there is rl_peek",
+                    static_cast<long long>(cost));
+}
+
+rl_status CheckNow(uint64_t now_ns, const ErrorOut& error) noexcept {
+  if (now_ns <= RL_NOW_MAX_NS) [[likely]] return RL_OK;
+  return error.Fail(RL_E_INVALID_ARGUMENT, "now_ns is %llu, above RL_NOW_MAX_NS", static_cast<unsigned long long>(now_ns));
+}
+
+rl_status ReadRequest(const rl_request& in, std::span<AttributeView> room, Request& out, const ErrorOut& error) noexcept {
+  if (in.flags != 0) return error.Fail(RL_E_INVALID_ARGUMENT, "request.flags: unknown bits 0x%x", in.flags);
+  if (in.rule == 0 && in.key.size != 0) {
+    return error.Fail(RL_E_INVALID_ARGUMENT, "request.key goes with request.rule, which is 0");
+  }
+  rl_status status = CheckCost(in.cost, error);
+  if (status == RL_OK) status = CheckNow(in.now_ns, error);
+  if (status == RL_OK) status = CheckStrings(in, error);
+  if (status == RL_OK) status = ReadAttributes(in, room, out, error);
+  if (status != RL_OK) return status;
+  out.now_ns = in.now_ns;
+  out.cost = in.cost;
+  out.rule = in.rule;
+  out.method = View(in.method);
+  out.path = View(in.path);
+  out.identity.user = View(in.user);
+  out.identity.api_key = View(in.api_key);
+  out.identity.ip = View(in.ip);
+  out.identity.key = View(in.key);
+  out.identity.has_key = in.key.size != 0;
+  return RL_OK;
+}
+
+namespace {
+
+bool IsDecision(const rl_decision& in) noexcept {
+  return in.allowed <= 1 && in.source <= RL_SOURCE_ACTION && in.reason <= RL_REASON_STORE &&
+         (in.flags & ~(RL_DECISION_SHADOW_DENIED | RL_DECISION_PEEKED)) == 0 && in.now_ns <= RL_NOW_MAX_NS &&
+         (in.allowed == 1) == (in.reason == RL_REASON_NONE);
+}
+
+}  // namespace
+
+rl_status ReadDecision(const rl_decision* at, Decision& out, const ErrorOut& error) noexcept {
+  Input<rl_decision> in;
+  if (const rl_status status = in.Take(at, "decision", error)) return status;
+  if (in->status != RL_OK) {
+    return error.Fail(RL_E_INVALID_ARGUMENT, "decision: it is no answer, its status is %s", rl_status_name(in->status));
+  }
+  if (!IsDecision(*in)) return error.Fail(RL_E_INVALID_ARGUMENT, "decision: not one that this library made");
+  out.allowed = in->allowed == 1;
+  out.source = static_cast<Source>(in->source);
+  out.reason = static_cast<Reason>(in->reason);
+  out.shadow_denied = (in->flags & RL_DECISION_SHADOW_DENIED) != 0;
+  out.peeked = (in->flags & RL_DECISION_PEEKED) != 0;
+  out.rule = in->rule;
+  out.limit_id = in->limit_id;
+  out.limit_count = in->limit_count;
+  out.generation = in->generation;
+  out.now_ns = in->now_ns;
+  out.cost = in->cost;
+  out.limit = in->limit;
+  out.window_ns = in->window_ns;
+  out.capacity = in->capacity;
+  out.remaining = in->remaining;
+  out.retry_after_ns = in->retry_after_ns;
+  out.reset_after_ns = in->reset_after_ns;
+  out.delay_ns = in->delay_ns;
+  return RL_OK;
+}
+
+rl_decision ToC(const Decision& decision) noexcept {
+  rl_decision out;
+  out.struct_size = sizeof(rl_decision);
+  out.status = ToC(decision.status);
+  out.allowed = decision.allowed ? 1 : 0;
+  out.source = static_cast<uint8_t>(decision.source);
+  out.reason = static_cast<uint8_t>(decision.reason);
+  out.flags = static_cast<uint8_t>((decision.shadow_denied ? RL_DECISION_SHADOW_DENIED : 0) |
+                                   (decision.peeked ? RL_DECISION_PEEKED : 0));
+  out.rule = decision.rule;
+  out.limit_id = decision.limit_id;
+  out.limit_count = decision.limit_count;
+  out.generation = decision.generation;
+  out.now_ns = decision.now_ns;
+  out.cost = decision.cost;
+  out.limit = decision.limit;
+  out.window_ns = decision.window_ns;
+  out.capacity = decision.capacity;
+  out.remaining = decision.remaining;
+  out.retry_after_ns = decision.retry_after_ns;
+  out.reset_after_ns = decision.reset_after_ns;
+  out.delay_ns = decision.delay_ns;
+  return out;
+}
+
+rl_decision NoAnswer(rl_status status) noexcept {
+  rl_decision out = RL_DECISION_INIT;
+  out.status = status;
+  return out;
+}
+
+}  // namespace ratel::capi

@@ -1,0 +1,153 @@
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "bytes.hpp"
+#include "registry.hpp"
+#include "report/headers.hpp"
+#include "report/metrics.hpp"
+#include "request.hpp"
+#include "structs.hpp"
+
+using namespace ratel::capi;
+using ratel::Decision;
+using ratel::MetricsSnapshot;
+
+namespace ratel::capi {
+namespace {
+
+static_assert(kHeadersX == RL_HEADERS_X && kHeadersResetDelta == RL_HEADERS_RESET_DELTA);
+static_assert(kHeadersRetryAfter == RL_HEADERS_RETRY_AFTER && kHeadersDraft11 == RL_HEADERS_DRAFT_11);
+static_assert(kHeadersDraft8 == RL_HEADERS_DRAFT_8 && kHeadersDraft7 == RL_HEADERS_DRAFT_7);
+static_assert(kHeadersDraft6 == RL_HEADERS_DRAFT_6 && kHeadersNone == RL_HEADERS_NONE);
+
+rl_metrics ToC(const MetricsSnapshot& in) noexcept {
+  rl_metrics out{};
+  out.requests = in.requests;
+  out.allowed = in.allowed;
+  out.denied = in.denied;
+  out.never_fits = in.never_fits;
+  out.blocked = in.blocked;
+  out.shadow_denied = in.shadow_denied;
+  out.no_rule = in.no_rule;
+  out.local_fallback = in.local_fallback;
+  out.fail_open = in.fail_open;
+  out.fail_closed = in.fail_closed;
+  out.store_errors = in.store_errors;
+  out.unknown_client = in.unknown_client;
+  out.evicted_live = in.evicted_live;
+  out.evicted_idle = in.evicted_idle;
+  out.keys = in.keys;
+  out.reloads = in.reloads;
+  out.reload_failures = in.reload_failures;
+  out.generation = in.generation;
+  return out;
+}
+
+rl_rule_metrics ToC(uint32_t rule, const MetricsSnapshot::PerRule& in) noexcept {
+  rl_rule_metrics out{};
+  out.rule = rule;
+  out.allowed = in.allowed;
+  out.denied = in.denied;
+  out.never_fits = in.never_fits;
+  out.shadow_denied = in.shadow_denied;
+  out.cost_allowed = in.cost_allowed;
+  return out;
+}
+
+/// The lines of one header field.
+rl_status ReadLines(const rl_str* lines, uint32_t count, const char* argument, std::vector<std::string_view>& out,
+                    const ErrorOut& error) {
+  if (lines == nullptr && count != 0) {
+    return error.Fail(RL_E_INVALID_ARGUMENT, "%s is NULL but its count is %u", argument, count);
+  }
+  for (uint32_t i = 0; i < count; ++i) {
+    if (const rl_status status = CheckBytes(lines[i], argument, error)) return status;
+    out.push_back(View(lines[i]));
+  }
+  return RL_OK;
+}
+
+}  // namespace
+}  // namespace ratel::capi
+
+rl_status rl_decision_headers(const rl_registry* registry, const rl_decision* decision, uint32_t flags, char* buffer,
+                              uint64_t capacity, uint64_t* needed, rl_error* err) {
+  return Guard(err, [&](const ErrorOut& error) -> rl_status {
+    rl_status status = CheckBuffer(buffer, capacity, needed, error);
+    if (status == RL_OK) status = CheckHandle(registry, "registry", error);
+    if (status != RL_OK) return status;
+    const uint32_t forms = flags == 0 ? registry->engine->HeaderForms() : flags;
+    if (!ratel::IsValidHeaderForms(forms)) {
+      return error.Fail(RL_E_INVALID_ARGUMENT,
+                        "flags 0x%x: RL_HEADERS_* bits, at most one DRAFT, and RL_HEADERS_NONE alone", flags);
+    }
+    Decision answer;
+    if ((status = ReadDecision(decision, answer, error)) != RL_OK) return status;
+    const std::string_view limit = registry->engine->LimitName(answer.limit_id);
+    return WriteText(ratel::DecisionHeaders(answer, limit, forms), buffer, capacity, needed, error);
+  });
+}
+
+rl_status rl_decision_problem(const rl_registry* registry, const rl_decision* decision, char* buffer, uint64_t capacity,
+                              uint64_t* needed, rl_error* err) {
+  return Guard(err, [&](const ErrorOut& error) -> rl_status {
+    rl_status status = CheckBuffer(buffer, capacity, needed, error);
+    if (status == RL_OK) status = CheckHandle(registry, "registry", error);
+    Decision answer;
+    if (status == RL_OK) status = ReadDecision(decision, answer, error);
+    if (status != RL_OK) return status;
+    if (answer.allowed) return error.Fail(RL_E_INVALID_ARGUMENT, "decision: it was allowed, so there is no problem");
+    const std::string_view rule = registry->engine->RuleName(answer.rule);
+    const std::string_view limit = registry->engine->LimitName(answer.limit_id);
+    return WriteText(ratel::DecisionProblem(answer, rule, limit), buffer, capacity, needed, error);
+  });
+}
+
+rl_status rl_metrics_get(rl_registry* registry, rl_metrics* out, rl_error* err) {
+  return Guard(err, [&](const ErrorOut& error) -> rl_status {
+    rl_status status = CheckHandle(registry, "registry", error);
+    if (status == RL_OK) status = CheckOutput(out, "out", error);
+    if (status != RL_OK) return status;
+    Give(ToC(registry->engine->Metrics(false)), out);
+    return RL_OK;
+  });
+}
+
+rl_status rl_metrics_rule(rl_registry* registry, uint32_t rule, rl_rule_metrics* out, rl_error* err) {
+  return Guard(err, [&](const ErrorOut& error) -> rl_status {
+    rl_status status = CheckHandle(registry, "registry", error);
+    if (status == RL_OK) status = CheckOutput(out, "out", error);
+    if (status != RL_OK) return status;
+    MetricsSnapshot::PerRule counters;
+    if (!registry->engine->RuleMetrics(rule, counters)) return error.Fail(RL_E_NOT_FOUND, "no rule has had the id %u", rule);
+    Give(ToC(rule, counters), out);
+    return RL_OK;
+  });
+}
+
+rl_status rl_metrics_prometheus(rl_registry* registry, char* buffer, uint64_t capacity, uint64_t* needed,
+                                rl_error* err) {
+  return Guard(err, [&](const ErrorOut& error) -> rl_status {
+    rl_status status = CheckBuffer(buffer, capacity, needed, error);
+    if (status == RL_OK) status = CheckHandle(registry, "registry", error);
+    if (status != RL_OK) return status;
+    return WriteText(ratel::ToPrometheus(registry->engine->Metrics(true)), buffer, capacity, needed, error);
+  });
+}
+
+rl_status rl_client_ip(const rl_registry* registry, rl_str peer, const rl_str* x_forwarded_for,
+                       uint32_t x_forwarded_for_count, const rl_str* forwarded, uint32_t forwarded_count, char* buffer,
+                       uint64_t capacity, uint64_t* needed, rl_error* err) {
+  return Guard(err, [&](const ErrorOut& error) -> rl_status {
+    rl_status status = CheckBuffer(buffer, capacity, needed, error);
+    if (status == RL_OK) status = CheckHandle(registry, "registry", error);
+    if (status == RL_OK) status = CheckBytes(peer, "peer", error);
+    std::vector<std::string_view> for_lines;
+    std::vector<std::string_view> forwarded_lines;
+    if (status == RL_OK) status = ReadLines(x_forwarded_for, x_forwarded_for_count, "x_forwarded_for", for_lines, error);
+    if (status == RL_OK) status = ReadLines(forwarded, forwarded_count, "forwarded", forwarded_lines, error);
+    if (status != RL_OK) return status;
+    return WriteText(registry->engine->ClientIp(View(peer), for_lines, forwarded_lines), buffer, capacity, needed, error);
+  });
+}
