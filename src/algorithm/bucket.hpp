@@ -38,8 +38,8 @@ inline Level LevelAt(const Numbers& numbers, const State& state, Tick now) noexc
 }
 
 /// Fills what an outcome says about a bucket as it is left, and stores that when it changed.
-inline void FinishBucket(const Numbers& numbers, const Level& left, State& state, Outcome& outcome) noexcept {
-  outcome.reset_at = left.at + numbers.per_refill.Ceil(left.debt);
+inline void FinishBucket(const Numbers& numbers, const Level& left, Tick now, State& state, Outcome& outcome) noexcept {
+  outcome.reset_at = left.debt == 0 ? now : left.at + numbers.per_refill.Ceil(left.debt);
   outcome.remaining = left.debt >= numbers.full ? 0 : numbers.per_unit.Floor(numbers.full - left.debt);
   if (outcome.changed) state = left.debt == 0 ? State{} : State{outcome.reset_at, left.debt};
 }
@@ -62,7 +62,7 @@ inline Outcome StepBucket(const Numbers& numbers, State& state, Tick now, uint64
     }
   }
   outcome.changed = spending && (outcome.allowed || level.pulled_back);
-  FinishBucket(numbers, level, state, outcome);
+  FinishBucket(numbers, level, now, state, outcome);
   return outcome;
 }
 
@@ -77,7 +77,7 @@ inline Outcome SettleBucket(const Numbers& numbers, State& state, Tick now, uint
   Outcome outcome;
   outcome.allowed = true;
   outcome.changed = level.debt != before || level.pulled_back;
-  FinishBucket(numbers, level, state, outcome);
+  FinishBucket(numbers, level, now, state, outcome);
   return outcome;
 }
 
