@@ -187,11 +187,6 @@ class Checker {
   bool CheckSpec(const LimitSpec& spec, const Where& where) {
     const bool limit_ok = CheckUnits(spec.limit, 1, "limit", where);
     const bool window_ok = CheckWindow(spec.window, where.Key("window"));
-    if (spec.burst != 0 && !IsBucket(spec.algorithm)) {
-      fault_(where.Key("burst"), std::string("burst belongs to token_bucket and leaky_bucket; ") + ToText(spec.algorithm) +
-                                     " has none: its capacity is the limit");
-      return false;
-    }
     if (!CheckUnits(spec.burst, 0, "burst", where) || !limit_ok || !window_ok) return false;
     const Result<Numbers> numbers = Resolve(spec);
     if (!numbers) fault_(numbers.error().path.empty() ? where.Key("limit") : where.Key(numbers.error().path), numbers.error().message);

@@ -15,6 +15,9 @@ namespace ratel {
 namespace {
 
 constexpr size_t kMaxFaults = 1000;
+/// Keys that mean something only where there are limits.
+constexpr auto kLimitingKeys = std::to_array<std::string_view>(
+    {"limits", "scope", "algorithm", "limit", "window", "burst", "overrides", "cost", "on_store_error"});
 constexpr uint64_t kMaxKeys = uint64_t{1} << 40;
 
 // Bits of RL_HEADERS_* in rl.h.
@@ -48,6 +51,10 @@ std::string Shown(const Node& node) {
 }
 
 bool IsDigits(std::string_view text) { return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos; }
+
+bool IsWord(std::string_view text) {
+  return text.size() <= 48 && text.find_first_not_of("abcdefghijklmnopqrstuvwxyz_") == std::string_view::npos;
+}
 
 /// The values of a mapping by known key.
 class Fields {
@@ -131,7 +138,7 @@ class TextReader {
     std::string message = "there is no key " + Quote(key.text) + " here";
     const std::string guess = DidYouMean(key.text, keys);
     message += guess.empty() ? "; there are " + OneOf(keys) : guess;
-    AddAt(key.position, where.Entry(key.text).Text(), std::move(message));
+    AddAt(key.position, (IsWord(key.text) ? where.Key(key.text) : where.Entry(key.text)).Text(), std::move(message));
   }
 
   bool IsMapping(const Node& node, const Where& where, const char* what) {
@@ -235,7 +242,10 @@ class TextReader {
 
   // Settings.
 
-  void Version(const Node* node, const Where& where) { Integer(node, where, 1, 1); }
+  void Version(const Node* node, const Where& where) {
+    const std::optional<uint64_t> version = Integer(node, where, 1, kMaxUnits);
+    if (version && *version != 1) Add(where, "the format's version is 1; " + std::to_string(*version) + " is not known here");
+  }
 
   /// Whether the setting may be taken over: no text before this one has given it another value.
   bool Give(std::string_view name, std::string value, const Where& where) {
@@ -333,7 +343,12 @@ class TextReader {
     ReadName(fields, where, rule);
     ReadCoverage(fields, where, rule);
     ReadTreatment(fields, where, rule);
-    const bool inline_limit = ReadLimits(node, fields, where, rule);
+    bool inline_limit = true;
+    if (rule.action == Action::kLimit) {
+      inline_limit = ReadLimits(node, fields, where, rule);
+    } else {
+      NoLimits(fields, where, rule);
+    }
     CheckRule(rule, where, inline_limit, [&](const Where& at, std::string message) {
       // What could not be read has been said; its stand-in value is no second fault.
       if (!HasFault(first_fault, at.Text())) Add(at, std::move(message));
@@ -405,9 +420,14 @@ class TextReader {
     rule.shadow = Bool(fields["shadow"], where.Key("shadow")).value_or(false);
     rule.on_store_error = static_cast<OnStoreError>(Word(fields["on_store_error"], where.Key("on_store_error"), kOnStoreErrorWords).value_or(0));
     rule.action = static_cast<Action>(Word(fields["action"], where.Key("action"), kActionWords).value_or(0));
-    if (rule.action == Action::kLimit) return;
-    for (const std::string_view key : {std::string_view("cost"), std::string_view("on_store_error")}) {
-      if (fields[key] != nullptr) Add(where.Key(key), "the rule has no limits, so `" + std::string(key) + "` has no meaning: leave it out");
+  }
+
+  /// Of a rule that blocks or lets through.
+  void NoLimits(const Fields& fields, const Where& where, const Rule& rule) {
+    const std::string action(kActionWords[static_cast<size_t>(rule.action)]);
+    for (const std::string_view key : kLimitingKeys) {
+      if (fields[key] == nullptr) continue;
+      Add(where.Key(key), "a rule with `action: " + action + "` has no limits: leave `" + std::string(key) + "` out");
     }
   }
 

@@ -8,10 +8,14 @@
 
 namespace ratel {
 
-/// Polls on a thread of its own; contents decide, so that a touched file is no change and a swapped symlink is one.
+/// Polls on a thread of its own; contents decide, so that a touched file is no change and a swapped symlink is one. What cannot
+/// be read is no change either: it is looked at again. A change is told once the bytes have stood still for a moment, so a
+/// file that is being written is not read by halves.
 class FileWatch {
  public:
-  /// `changed` runs on the watch's thread, never concurrently with itself. Throws std::system_error when no thread can be had.
+  /// What `path` holds now is what later looks are compared with: make the watch first, then read the file. `changed` runs on the
+  /// watch's thread, never concurrently with itself; it may neither throw nor destroy the watch. Throws std::system_error when no
+  /// thread can be had.
   FileWatch(std::string path, std::chrono::milliseconds interval, std::function<void()> changed);
   ~FileWatch();  ///< ends and joins the thread
   FileWatch(const FileWatch&) = delete;

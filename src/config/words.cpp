@@ -88,7 +88,7 @@ std::string Quote(std::string_view text) {
 std::string DidYouMean(std::string_view text, std::span<const std::string_view> words) {
   if (text.size() > 64) return {};
   std::string_view nearest;
-  size_t best = std::min<size_t>(2, text.size() / 3) + 1;
+  size_t best = std::min<size_t>(2, text.size() / 2) + 1;
   for (const std::string_view word : words) {
     const size_t distance = EditDistance(text, word);
     if (distance < best) {

@@ -50,6 +50,8 @@ class Network {
   /// An IPv6 block, ::/0 too, holds no IPv4 address.
   bool Contains(const Address& address) const noexcept;
 
+  friend bool operator==(const Network&, const Network&) = default;
+
  private:
   Address base_;
   unsigned bits_ = 0;
