@@ -25,7 +25,7 @@ LAYERS = {
     "src/limiter": (
         ["src/config", "src/rules", "src/storage", "src/algorithm", "src/core"]
         + ["src/report/decision.hpp", "src/report/metrics.hpp"],
-        {"time.h"},
+        {"pthread.h"},
     ),
     "capi": (["src", "include/ratel/rl.h"], set()),
     "tools": (["src", "include/ratel/rl.h", "include/ratel/rl.hpp"], None),

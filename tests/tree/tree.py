@@ -36,6 +36,12 @@ def faults_of(root, path):
         yield f"{name}: {len(text.splitlines())} lines, a folder's README has at most 15"
 
 
+def source_folders(root, listed):
+    """Folders with sources; below tests/<subject> the subject's README speaks for all."""
+    folders = {path.relative_to(root).parent for path in listed if path.suffix in {".cpp", ".hpp", ".py"}}
+    return {pathlib.Path(*folder.parts[:2]) if folder.parts[0] == "tests" else folder for folder in folders}
+
+
 def quickstart_faults(root):
     """The README shows the program that tests/package runs."""
     shown = re.search(r"```c\n(.*?)```", (root / "README.md").read_text(encoding="utf-8"), flags=re.S)
@@ -49,8 +55,7 @@ def main():
     listed = [path for path in files(root) if path.is_file() and not path.is_symlink()]
     faults = [fault for path in listed for fault in faults_of(root, path)]
     faults += quickstart_faults(root)
-    folders = {path.parent for path in listed if path.suffix in {".cpp", ".hpp", ".py"}}
-    faults += [f"{folder.relative_to(root)}: has no README.md" for folder in sorted(folders) if not (folder / "README.md").exists()]
+    faults += [f"{folder}: has no README.md" for folder in sorted(source_folders(root, listed)) if not (root / folder / "README.md").exists()]
     print("\n".join(faults))
     print(f"{len(listed)} files, {len(faults)} faults")
     return 1 if faults or not listed else 0
