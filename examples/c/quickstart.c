@@ -10,7 +10,8 @@ int main(void) {
   rl_config *config = NULL;
   rl_registry *registry = NULL;
   rl_error err = RL_ERROR_INIT;
-  const char *rules = "rules: [{name: orders, path: /orders, scope: user, algorithm: token_bucket, limit: 5, window: 1s}]";
+  const char *rules =
+      "rules: [{name: orders, path: /orders, scope: user, algorithm: token_bucket, limit: 5, window: 1s}]";
   if (rl_config_create(&config, &err) || rl_config_load_text(config, TEXT(rules), TEXT("rules.yaml"), &err) ||
       rl_registry_create(config, &registry, &err)) {
     return fprintf(stderr, "%s:%u: %s\n", err.file, (unsigned)err.line, err.message), 1;

@@ -21,7 +21,8 @@ typedef struct copy {
   rl_status (*config_add_rule)(rl_config *config, const rl_rule *rule, rl_error *err);
   rl_status (*registry_create)(rl_config *config, rl_registry **out, rl_error *err);
   void (*registry_destroy)(rl_registry *registry);
-  rl_status (*allow_rule)(rl_registry *registry, uint32_t rule, const char *key, uint64_t key_size, int64_t cost, uint64_t now_ns, rl_decision *out);
+  rl_status (*allow_rule)(rl_registry *registry, uint32_t rule, const char *key, uint64_t key_size, int64_t cost,
+                          uint64_t now_ns, rl_decision *out);
   rl_status (*rule_id)(const rl_registry *registry, rl_str name, uint32_t *out, rl_error *err);
   rl_registry *registry;
   uint32_t rule;
@@ -71,7 +72,8 @@ static int spend(copy *self) {
   int admitted = 0;
   for (int i = 0; i < 7; ++i) {
     rl_decision decision = RL_DECISION_INIT;
-    if (self->allow_rule(self->registry, self->rule, "ann", 3, 1, UINT64_C(1000000000000), &decision) != RL_OK) return -1;
+    if (self->allow_rule(self->registry, self->rule, "ann", 3, 1, UINT64_C(1000000000000), &decision) != RL_OK)
+      return -1;
     admitted += decision.allowed;
   }
   return admitted;

@@ -32,9 +32,7 @@ static const char *const kRules =
 static uint64_t clock_now = START;
 static int destroyed;
 
-static uint64_t read_clock(void *self) {
-  return *(uint64_t *)self;
-}
+static uint64_t read_clock(void *self) { return *(uint64_t *)self; }
 
 static void count_destroy(void *self) {
   (void)self;
@@ -65,9 +63,7 @@ static rl_status apply_async(void *self, rl_op *op, rl_cell *cells, uint32_t cou
   return RL_OK;
 }
 
-static void take_answer(void *user, const rl_decision *decision) {
-  *(rl_decision *)user = *decision;
-}
+static void take_answer(void *user, const rl_decision *decision) { *(rl_decision *)user = *decision; }
 
 static void version(void) {
   CHECK(rl_abi_version() >> 16 == RL_ABI_MAJOR);
@@ -173,7 +169,8 @@ static void tell(rl_registry *registry) {
   uint64_t needed = 0;
   CHECK(rl_peek(registry, &request, &decision, &err) == RL_OK);
   CHECK(decision.allowed == 0);
-  CHECK(rl_decision_headers(registry, &decision, RL_HEADERS_X | RL_HEADERS_RETRY_AFTER, buffer, sizeof buffer, &needed, &err) == RL_OK);
+  CHECK(rl_decision_headers(registry, &decision, RL_HEADERS_X | RL_HEADERS_RETRY_AFTER, buffer, sizeof buffer, &needed,
+                            &err) == RL_OK);
   buffer[needed] = '\0';
   CHECK(strstr(buffer, "X-RateLimit-Limit: 5\r\n") != NULL && strstr(buffer, "Retry-After: 1\r\n") != NULL);
   CHECK(rl_decision_headers(registry, &decision, RL_HEADERS_X, buffer, 1, &needed, &err) == RL_E_BUFFER_TOO_SMALL);
@@ -195,7 +192,8 @@ static void tell(rl_registry *registry) {
   CHECK(of_rule.allowed == metrics.allowed);
 
   const rl_str forwarded_for = text("203.0.113.9");
-  CHECK(rl_client_ip(registry, text("192.0.2.1"), &forwarded_for, 1, NULL, 0, buffer, sizeof buffer, &needed, &err) == RL_OK);
+  CHECK(rl_client_ip(registry, text("192.0.2.1"), &forwarded_for, 1, NULL, 0, buffer, sizeof buffer, &needed, &err) ==
+        RL_OK);
   CHECK(needed == strlen("192.0.2.1") && memcmp(buffer, "192.0.2.1", needed) == 0);
 
   uint64_t keys = 0;
