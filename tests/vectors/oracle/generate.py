@@ -12,7 +12,7 @@ import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
 FOLDER = HERE.parent
-MODULES = ("worked",)
+MODULES = ("worked", "buckets", "windows", "several")
 LARGEST_TOTAL = 1 << 20
 
 
