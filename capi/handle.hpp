@@ -24,6 +24,7 @@ class Magic {
 inline constexpr uint64_t kConfigMagic = 0x7261'7465'6c43'6667;
 inline constexpr uint64_t kRegistryMagic = 0x7261'7465'6c52'6567;
 inline constexpr uint64_t kOpMagic = 0x7261'7465'6c4f'7001;
+inline constexpr uint64_t kCompletionMagic = 0x7261'7465'6c44'6f6e;
 
 template <class Handle>
 bool IsLive(const Handle* handle) noexcept {

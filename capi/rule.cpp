@@ -1,6 +1,5 @@
 #include "rule.hpp"
 
-#include <algorithm>
 #include <string>
 #include <string_view>
 
@@ -45,14 +44,13 @@ std::string_view Trim(std::string_view text) {
 
 std::vector<std::string> SplitMethods(std::string_view text) {
   std::vector<std::string> methods;
-  if (Trim(text).empty() || Trim(text) == "*") return methods;
+  if (text.empty()) return methods;
   for (;;) {
     const size_t comma = text.find(',');
     methods.emplace_back(Trim(text.substr(0, comma)));
     if (comma == std::string_view::npos) break;
     text.remove_prefix(comma + 1);
   }
-  std::sort(methods.begin(), methods.end());
   return methods;
 }
 
@@ -118,7 +116,6 @@ rl_status ReadConditions(const rl_rule& in, Rule& out, const ErrorOut& error) {
     if (status != RL_OK) return status;
     out.when.push_back({std::string(View(in.when[i].name)), std::string(View(in.when[i].value))});
   }
-  std::sort(out.when.begin(), out.when.end());
   return RL_OK;
 }
 
