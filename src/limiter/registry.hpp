@@ -76,9 +76,10 @@ class Registry {
   /// Canonical text of the client's address, empty when there is none.
   std::string ClientIp(std::string_view peer, std::span<const std::string_view> x_forwarded_for, std::span<const std::string_view> forwarded) const;
 
+  struct Impl;  ///< for the files of this folder
+
  private:
   Registry();
-  struct Impl;
   std::unique_ptr<Impl> impl_;
 };
 

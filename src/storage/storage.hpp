@@ -37,6 +37,9 @@ struct Charge {
   State after;                              ///< out, for explain
 };
 
+/// More limits than this on one request are refused.
+inline constexpr size_t kMaxChargesPerOperation = 64;
+
 enum class Mode : uint8_t {
   kSpend,   ///< decide and spend, all or nothing
   kPeek,    ///< decide, spend nothing, write nothing

@@ -1,0 +1,76 @@
+// The rule set in force, reached without a lock and without a write that threads share (read-copy-update with striped reader counts).
+//
+// A reader marks itself in its stripe, under the phase it saw, and reads the pointer. A reload swaps the pointer and then waits, one phase after the
+// other, until the readers of both have gone: who comes later has seen the new pointer. Two phases keep a steady stream of readers from holding a
+// reload up for ever. Nothing that may block runs between the marks.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <memory>
+
+#include "limiter/snapshot.hpp"
+#include "limiter/stripes.hpp"
+
+namespace ratel {
+
+class CurrentSnapshot {
+ public:
+  CurrentSnapshot() : count_(StripeCount()) {}
+  CurrentSnapshot(const CurrentSnapshot&) = delete;
+  CurrentSnapshot& operator=(const CurrentSnapshot&) = delete;
+
+  /// Keeps the snapshot alive while in scope. Short scopes only.
+  class Reader {
+   public:
+    explicit Reader(const CurrentSnapshot& current) noexcept
+        : mark_(&current.stripes_[StripeOf(current.count_)].readers[current.phase_.load(std::memory_order_acquire) & 1]) {
+      mark_->fetch_add(1, std::memory_order_seq_cst);
+      snapshot_ = current.pointer_.load(std::memory_order_seq_cst);
+    }
+    ~Reader() { mark_->fetch_sub(1, std::memory_order_release); }
+    Reader(const Reader&) = delete;
+    Reader& operator=(const Reader&) = delete;
+    const Snapshot& operator*() const noexcept { return *snapshot_; }
+    const Snapshot* operator->() const noexcept { return snapshot_; }
+
+   private:
+    std::atomic<uint64_t>* mark_;
+    const Snapshot* snapshot_;
+  };
+
+  /// A snapshot to keep for longer.
+  std::shared_ptr<const Snapshot> Keep() const noexcept {
+    const Reader reader(*this);
+    return reader->shared_from_this();
+  }
+
+  /// One writer at a time. Returns when no reader can still see the old one.
+  void Replace(std::shared_ptr<const Snapshot> next) noexcept {
+    pointer_.store(next.get(), std::memory_order_seq_cst);
+    WaitForReaders();
+    WaitForReaders();
+    owner_ = std::move(next);
+  }
+
+ private:
+  struct alignas(128) Stripe {
+    mutable std::array<std::atomic<uint64_t>, 2> readers{};
+  };
+
+  void WaitForReaders() noexcept {
+    const uint32_t old = phase_.fetch_add(1, std::memory_order_seq_cst) & 1;
+    for (size_t i = 0; i < count_; ++i) {
+      while (stripes_[i].readers[old].load(std::memory_order_seq_cst) != 0) std::this_thread::yield();
+    }
+  }
+
+  const size_t count_;
+  std::shared_ptr<const Snapshot> owner_;
+  alignas(128) std::atomic<const Snapshot*> pointer_{nullptr};
+  std::atomic<uint32_t> phase_{0};
+  std::array<Stripe, kMaxStripes> stripes_;
+};
+
+}  // namespace ratel

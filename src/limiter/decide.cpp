@@ -1,0 +1,347 @@
+// Deciding: rules -> keys -> store -> answer -> counters.
+#include <algorithm>
+#include <array>
+#include <new>
+#include <optional>
+
+#include "limiter/registry_impl.hpp"
+
+namespace ratel {
+namespace {
+
+bool IsValidCost(int64_t cost) noexcept { return cost == kCostOfRule || cost >= 1; }
+
+Status CheckRequest(const Request& request) noexcept {
+  return IsValidCost(request.cost) && FloorToMicros(request.now_ns) <= kMaxMicros ? Status::kOk : Status::kInvalidArgument;
+}
+
+/// The answer of a question that could not be asked.
+Status Refuse(Status status, Decision& out) noexcept {
+  out = Decision();
+  out.status = status;
+  return status;
+}
+
+}  // namespace
+
+bool Registry::Impl::DecideWithoutLimits(const Snapshot& snapshot, const MatchedRules& rules, Mode mode, Decision& out) noexcept {
+  bool shadow_blocked = false;
+  const Verdict verdict = VerdictOf(snapshot, rules, shadow_blocked);
+  out.shadow_denied = shadow_blocked;
+  out.peeked = mode == Mode::kPeek;
+  switch (verdict) {
+    case Verdict::kAskLimits: return false;
+    case Verdict::kNoRule:
+      out.allowed = true;
+      out.source = Source::kNoRule;
+      return true;
+    case Verdict::kUnlimited:
+      out.allowed = true;
+      out.source = Source::kAction;
+      return true;
+    case Verdict::kBlocked:
+      for (const uint32_t index : rules.span()) {
+        const CompiledRule& rule = snapshot.rules()[index];
+        if (rule.source->action != Action::kBlock || rule.source->shadow) continue;
+        out.rule = rule.id;
+        break;
+      }
+      out.source = Source::kAction;
+      out.reason = Reason::kBlocked;
+      out.retry_after_ns = kNever;
+      return true;
+  }
+  return false;
+}
+
+Status Registry::Impl::ApplyNamed(const Snapshot& snapshot, const Request& request, ChargeBuffer& buffer, size_t first, Operation& operation,
+                                  std::string& names) noexcept {
+  if (storage->wants_names()) {
+    try {
+      NameCharges(hasher, snapshot, request, readable_keys, buffer.charges.From(first), buffer.uses.From(first), names);
+    } catch (const std::bad_alloc&) {
+      return Status::kNoMemory;
+    }
+  }
+  return storage->Apply(operation);
+}
+
+Status Registry::Impl::Decide(const Snapshot& snapshot, const Request& request, uint64_t now_ns, Mode mode, Decision& out) noexcept {
+  MatchedRules rules;
+  if (const Status status = FindRules(snapshot, request, rules); status != Status::kOk) return Refuse(status, out);
+  out = Blank(snapshot, now_ns, rules, request);
+  Tally tally;
+  if (DecideWithoutLimits(snapshot, rules, mode, out)) {
+    if (mode == Mode::kSpend) Count(snapshot, rules, {}, {}, tally, out);
+    return Status::kOk;
+  }
+  ChargeBuffer buffer;
+  if (const Status status = BuildCharges(snapshot, hasher, request, rules, buffer, tally); status != Status::kOk) return Refuse(status, out);
+  Operation operation{buffer.charges.From(0), FloorToMicros(now_ns), mode};
+  if (local) return Finish(snapshot, request, rules, buffer, 0, operation, storage->Apply(operation), tally, out);
+  std::string names;
+  return Finish(snapshot, request, rules, buffer, 0, operation, ApplyNamed(snapshot, request, buffer, 0, operation, names), tally, out);
+}
+
+Status Registry::Impl::Finish(const Snapshot& snapshot, const Request&, const MatchedRules& rules, ChargeBuffer& buffer, size_t first,
+                              Operation& operation, Status status, const Tally& tally, Decision& out) noexcept {
+  if (!local) NoteStore(status);
+  if (status == Status::kNoMemory || (status != Status::kOk && local)) return Refuse(status, out);
+  const auto uses = buffer.uses.From(first).first(operation.charges.size());
+  if (status == Status::kOk) {
+    Conclude(operation.charges, uses, operation.now, out);
+  } else {
+    if (operation.mode == Mode::kSpend) totals.Add(TotalCount::kStoreErrors);
+    status = FallBack(snapshot, rules, buffer, first, operation, out);
+    if (status != Status::kOk) return Refuse(status, out);
+  }
+  if (operation.mode == Mode::kSpend) Count(snapshot, rules, operation.charges, uses, tally, out);
+  return Status::kOk;
+}
+
+Status Registry::Impl::FallBack(const Snapshot& snapshot, const MatchedRules& rules, ChargeBuffer& buffer, size_t first, Operation& operation,
+                                Decision& out) noexcept {
+  // Of several rules the strictest policy rules: closed, then local, then open. A shadow rule has no say.
+  bool closed = false;
+  bool use_local = false;
+  for (const uint32_t index : rules.span()) {
+    const Rule& rule = *snapshot.rules()[index].source;
+    if (rule.shadow || rule.action != Action::kLimit) continue;
+    closed |= rule.on_store_error == OnStoreError::kClosed;
+    use_local |= rule.on_store_error == OnStoreError::kLocal;
+  }
+  for (Charge& charge : operation.charges) charge.outcome = {};
+  if (closed) {
+    out.source = Source::kFailClosed;
+    out.reason = Reason::kStore;
+    out.retry_after_ns = kNever;
+    return Status::kOk;
+  }
+  if (!use_local) {
+    out.allowed = true;
+    out.source = Source::kFailOpen;
+    return Status::kOk;
+  }
+  const auto uses = buffer.uses.From(first).first(operation.charges.size());
+  UseLocalNumbers(operation.charges, uses);
+  if (const Status status = fallback->Apply(operation); status != Status::kOk) return status;
+  Conclude(operation.charges, uses, operation.now, out);
+  out.source = Source::kLocalFallback;
+  return Status::kOk;
+}
+
+void Registry::Impl::Count(const Snapshot& snapshot, const MatchedRules& rules, std::span<const Charge> charges, std::span<const LimitUse> uses,
+                           const Tally& tally, const Decision& decision) noexcept {
+  if (tally.unknown_client) totals.Add(TotalCount::kUnknownClient);
+  if (decision.shadow_denied) totals.Add(TotalCount::kShadowRequests);
+  switch (decision.source) {
+    case Source::kNoRule: totals.Add(TotalCount::kNoRule); return;
+    case Source::kLocalFallback: totals.Add(TotalCount::kLocalFallback); break;
+    case Source::kFailOpen: totals.Add(TotalCount::kFailOpen); break;
+    case Source::kFailClosed: totals.Add(TotalCount::kFailClosed); break;
+    default: break;
+  }
+  if (decision.reason == Reason::kNeverFits) totals.Add(TotalCount::kNeverFits);
+  if (decision.reason == Reason::kBlocked) totals.Add(TotalCount::kBlocked);
+  if (rules.count > 1) totals.Add(decision.allowed ? TotalCount::kMoreAllowed : TotalCount::kMoreDenied, rules.count - 1);
+  const bool asked = decision.source == Source::kExact || decision.source == Source::kLocalFallback;
+  for (const uint32_t index : rules.span()) {
+    const CompiledRule& rule = snapshot.rules()[index];
+    RuleCounters& counters = *rule.counters;
+    counters.Add(decision.allowed ? RuleCount::kAllowed : RuleCount::kDenied);
+    uint64_t cost = 1;
+    bool never_fits = false;
+    bool shadow_denied = rule.source->shadow && rule.source->action == Action::kBlock;
+    for (size_t i = 0; i < charges.size(); ++i) {
+      if (uses[i].rule != &rule) continue;
+      cost = charges[i].cost;
+      if (!asked) continue;
+      never_fits |= !charges[i].shadow && charges[i].outcome.never_fits;
+      shadow_denied |= charges[i].shadow && !charges[i].outcome.allowed;
+    }
+    if (decision.allowed && cost != 1) counters.Add(RuleCount::kExtraCost, cost - 1);
+    if (!decision.allowed && never_fits) counters.Add(RuleCount::kNeverFits);
+    if (shadow_denied) counters.Add(RuleCount::kShadowDenied);
+  }
+}
+
+void Registry::Impl::NoteStore(Status status) noexcept {
+  const bool failing = status != Status::kOk && status != Status::kNoMemory;
+  if (store_failing.load(std::memory_order_relaxed) == failing) return;
+  if (store_failing.exchange(failing, std::memory_order_relaxed) == failing) return;
+  if (failing) {
+    Say(Log::Level::kWarning, "the storage does not answer; each rule's on_store_error decides");
+  } else {
+    Say(Log::Level::kInfo, "the storage answers again");
+  }
+}
+
+Status Registry::Allow(const Request& request, Decision& out) noexcept {
+  if (const Status status = CheckRequest(request); status != Status::kOk) return Refuse(status, out);
+  const uint64_t now_ns = impl_->NowNs(request.now_ns);
+  if (FloorToMicros(now_ns) > kMaxMicros) return Refuse(Status::kInvalidArgument, out);
+  if (impl_->local) {
+    const CurrentSnapshot::Reader snapshot(impl_->current);
+    return impl_->Decide(*snapshot, request, now_ns, Mode::kSpend, out);
+  }
+  return impl_->Decide(*impl_->current.Keep(), request, now_ns, Mode::kSpend, out);
+}
+
+Status Registry::AllowRule(uint32_t rule, std::string_view key, int64_t cost, uint64_t now_ns, Decision& out) noexcept {
+  if (rule == 0) return Refuse(Status::kNotFound, out);
+  Request request;
+  request.rule = rule;
+  request.cost = cost;
+  request.now_ns = now_ns;
+  request.identity.key = key;
+  request.identity.has_key = true;
+  return Allow(request, out);
+}
+
+Status Registry::Peek(const Request& request, Decision& out) noexcept {
+  if (const Status status = CheckRequest(request); status != Status::kOk) return Refuse(status, out);
+  const uint64_t now_ns = impl_->NowNs(request.now_ns);
+  if (FloorToMicros(now_ns) > kMaxMicros) return Refuse(Status::kInvalidArgument, out);
+  return impl_->Decide(*impl_->current.Keep(), request, now_ns, Mode::kPeek, out);
+}
+
+namespace {
+
+/// One request of a batch between its charges and its answer.
+struct Pending {
+  size_t index;
+  MatchedRules rules;
+  size_t first;
+  Tally tally;
+};
+
+}  // namespace
+
+void Registry::AllowMany(std::span<const Request> requests, std::span<Decision> out) noexcept {
+  uint64_t clock_ns = 0;
+  const auto instant = [&](const Request& request) {
+    if (request.now_ns != 0) return request.now_ns;
+    if (clock_ns == 0) clock_ns = impl_->clock->NowNs();
+    return clock_ns;
+  };
+  if (!impl_->local) {
+    const auto snapshot = impl_->current.Keep();
+    for (size_t i = 0; i < requests.size(); ++i) {
+      const uint64_t now_ns = instant(requests[i]);
+      if (CheckRequest(requests[i]) != Status::kOk || FloorToMicros(now_ns) > kMaxMicros) {
+        Refuse(Status::kInvalidArgument, out[i]);
+      } else {
+        impl_->Decide(*snapshot, requests[i], now_ns, Mode::kSpend, out[i]);
+      }
+    }
+    return;
+  }
+  static constexpr size_t kChunk = 32;
+  size_t next = 0;
+  while (next < requests.size()) {
+    const CurrentSnapshot::Reader snapshot(impl_->current);
+    ChargeBuffer buffer;
+    FixedVector<Pending, kChunk> pending;
+    FixedVector<Operation, kChunk> operations;
+    for (; next < requests.size() && !pending.full(); ++next) {
+      const Request& request = requests[next];
+      Decision& answer = out[next];
+      const uint64_t now_ns = instant(request);
+      if (CheckRequest(request) != Status::kOk || FloorToMicros(now_ns) > kMaxMicros) {
+        Refuse(Status::kInvalidArgument, answer);
+        continue;
+      }
+      Pending& item = pending.Add();
+      item.index = next;
+      item.first = buffer.size();
+      item.tally = {};
+      if (const Status status = FindRules(*snapshot, request, item.rules); status != Status::kOk) {
+        Refuse(status, answer);
+        pending.Shrink(pending.size() - 1);
+        continue;
+      }
+      answer = Blank(*snapshot, now_ns, item.rules, request);
+      if (impl_->DecideWithoutLimits(*snapshot, item.rules, Mode::kSpend, answer)) {
+        impl_->Count(*snapshot, item.rules, {}, {}, item.tally, answer);
+        pending.Shrink(pending.size() - 1);
+        continue;
+      }
+      const Status status = BuildCharges(*snapshot, impl_->hasher, request, item.rules, buffer, item.tally);
+      if (status == Status::kOk) {
+        operations.Add(buffer.charges.From(item.first), FloorToMicros(now_ns), Mode::kSpend);
+        continue;
+      }
+      pending.Shrink(pending.size() - 1);
+      if (item.first != 0) break;  // it fits the next, empty buffer
+      Refuse(status, answer);
+    }
+    std::array<Status, kChunk> statuses;
+    impl_->storage->ApplyMany(operations.From(0), std::span(statuses).first(operations.size()));
+    for (size_t i = 0; i < pending.size(); ++i) {
+      const Pending& item = pending[i];
+      impl_->Finish(*snapshot, requests[item.index], item.rules, buffer, item.first, operations[i], statuses[i], item.tally, out[item.index]);
+    }
+  }
+}
+
+Status Registry::Impl::Settle(const Snapshot& snapshot, const Request& request, const Decision& decision, uint64_t actual, uint64_t now_ns,
+                              Decision& out) noexcept {
+  Request charged = request;
+  if (!snapshot.set().match_all) charged.rule = decision.rule;
+  // What a request that stated no cost was charged is its rules' business; else the decision tells.
+  if (request.cost != kCostOfRule || !snapshot.set().match_all) charged.cost = decision.cost;
+  MatchedRules rules;
+  if (const Status status = FindRules(snapshot, charged, rules); status != Status::kOk) return Refuse(status, out);
+  out = Blank(snapshot, now_ns, rules, charged);
+  ChargeBuffer buffer;
+  Tally tally;
+  if (const Status status = BuildCharges(snapshot, hasher, charged, rules, buffer, tally); status != Status::kOk) return Refuse(status, out);
+  if (buffer.size() == 0) return Refuse(Status::kInvalidArgument, out);
+  Operation operation{buffer.charges.From(0), FloorToMicros(now_ns), Mode::kSettle, FloorToMicros(decision.now_ns), actual};
+  Status status;
+  std::string names;
+  if (decision.source == Source::kLocalFallback) {
+    UseLocalNumbers(operation.charges, buffer.uses.From(0));
+    status = fallback->Apply(operation);
+  } else {
+    status = ApplyNamed(snapshot, charged, buffer, 0, operation, names);
+  }
+  if (status != Status::kOk) return Refuse(status, out);
+  for (Charge& charge : operation.charges) charge.outcome.allowed = true;
+  Conclude(operation.charges, buffer.uses.From(0), operation.now, out);
+  out.source = decision.source;
+  out.cost = static_cast<int64_t>(actual);
+  return Status::kOk;
+}
+
+Status Registry::Settle(const Request& request, const Decision& decision, int64_t actual, Decision& out) noexcept {
+  const bool spent = decision.allowed && !decision.peeked && decision.cost >= 1 && decision.rule != 0 && decision.limit_count != 0 &&
+                     (decision.source == Source::kExact || decision.source == Source::kLocalFallback || decision.source == Source::kLeased);
+  const bool local_answer = decision.source != Source::kLocalFallback || !impl_->local;
+  if (!spent || !local_answer || actual < 0 || CheckRequest(request) != Status::kOk || FloorToMicros(decision.now_ns) > kMaxMicros) {
+    return Refuse(Status::kInvalidArgument, out);
+  }
+  const uint64_t now_ns = impl_->NowNs(request.now_ns);
+  if (FloorToMicros(now_ns) > kMaxMicros) return Refuse(Status::kInvalidArgument, out);
+  return impl_->Settle(*impl_->current.Keep(), request, decision, static_cast<uint64_t>(actual), now_ns, out);
+}
+
+Status Registry::Impl::Reset(const Snapshot& snapshot, const Request& request) noexcept {
+  MatchedRules rules;
+  if (const Status status = FindRules(snapshot, request, rules); status != Status::kOk) return status;
+  ChargeBuffer buffer;
+  Tally tally;
+  if (const Status status = BuildCharges(snapshot, hasher, request, rules, buffer, tally); status != Status::kOk) return status;
+  if (buffer.size() == 0) return Status::kOk;
+  Operation operation{buffer.charges.From(0), 0, Mode::kForget};
+  if (fallback != nullptr) fallback->Apply(operation);
+  std::string names;
+  return ApplyNamed(snapshot, request, buffer, 0, operation, names);
+}
+
+Status Registry::Reset(const Request& request) noexcept {
+  if (const Status status = CheckRequest(request); status != Status::kOk) return status;
+  return impl_->Reset(*impl_->current.Keep(), request);
+}
+
+}  // namespace ratel

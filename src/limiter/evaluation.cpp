@@ -1,0 +1,167 @@
+#include "limiter/evaluation.hpp"
+
+#include <algorithm>
+#include <memory>
+#include <new>
+
+#include "rules/path.hpp"
+
+namespace ratel {
+namespace {
+
+/// Paths up to this length are normalised on the stack.
+constexpr size_t kPathOnStack = 2048;
+
+void Match(const Snapshot& snapshot, const MatchQuery& query, MatchedRules& out) noexcept {
+  if (snapshot.set().match_all) {
+    out.count = snapshot.matcher().MatchAll(query, out.index);
+    return;
+  }
+  out.index[0] = snapshot.matcher().Match(query);
+  out.count = out.index[0] == Matcher::kNone ? 0 : 1;
+}
+
+/// How long from `now` to a tick of the limit, in nanoseconds; 0 when it has passed.
+uint64_t NanosUntil(Tick tick, const Numbers& numbers, Micros now) noexcept {
+  const Wide at = static_cast<Wide>(tick) * numbers.tick;
+  if (at <= now) return 0;
+  const Wide span = (at - now) * 1000;
+  return span >= kNever ? kNever - 1 : static_cast<uint64_t>(span);
+}
+
+uint64_t RetryAfter(const Charge& charge, Micros now) noexcept {
+  return charge.outcome.never_fits ? kNever : NanosUntil(charge.outcome.retry_at, *charge.numbers, now);
+}
+
+/// Whether a has a smaller fraction left than b.
+bool IsTighter(const Charge& a, const Charge& b) noexcept {
+  return static_cast<Wide>(a.outcome.remaining) * b.numbers->capacity < static_cast<Wide>(b.outcome.remaining) * a.numbers->capacity;
+}
+
+}  // namespace
+
+Status FindRules(const Snapshot& snapshot, const Request& request, MatchedRules& out) noexcept {
+  out.count = 0;
+  if (request.rule != 0) {
+    const CompiledRule* rule = snapshot.ById(request.rule);
+    if (rule == nullptr) return Status::kNotFound;
+    out.index[0] = static_cast<uint32_t>(rule - snapshot.rules().data());
+    out.count = 1;
+    return Status::kOk;
+  }
+  MatchQuery query{request.method, {}, request.identity.attributes};
+  const size_t needed = request.path.size() + 1;
+  if (needed <= kPathOnStack) {
+    std::array<char, kPathOnStack> buffer;
+    query.path = NormalizePath(request.path, buffer);
+    Match(snapshot, query, out);
+    return Status::kOk;
+  }
+  const std::unique_ptr<char[]> buffer(new (std::nothrow) char[needed]);
+  if (buffer == nullptr) return Status::kNoMemory;
+  query.path = NormalizePath(request.path, {buffer.get(), needed});
+  Match(snapshot, query, out);
+  return Status::kOk;
+}
+
+Verdict VerdictOf(const Snapshot& snapshot, const MatchedRules& rules, bool& shadow_blocked) noexcept {
+  if (rules.count == 0) return Verdict::kNoRule;
+  bool limits = false;
+  for (const uint32_t index : rules.span()) {
+    const Rule& rule = *snapshot.rules()[index].source;
+    if (rule.action == Action::kBlock) {
+      if (!rule.shadow) return Verdict::kBlocked;
+      shadow_blocked = true;
+    }
+    limits |= rule.action == Action::kLimit;
+  }
+  return limits ? Verdict::kAskLimits : Verdict::kUnlimited;
+}
+
+Status BuildCharges(const Snapshot& snapshot, const KeyedHasher& hasher, const Request& request, const MatchedRules& rules, ChargeBuffer& buffer,
+                    Tally& tally) noexcept {
+  const KeyBuilder builder(hasher, request.identity, snapshot.set().ipv6_prefix);
+  const size_t first = buffer.size();
+  for (const uint32_t index : rules.span()) {
+    const CompiledRule& rule = snapshot.rules()[index];
+    const uint64_t cost = request.cost == kCostOfRule ? rule.source->cost : static_cast<uint64_t>(request.cost);
+    for (const CompiledLimit& limit : rule.limits) {
+      if (buffer.charges.full()) {
+        buffer.Shrink(first);
+        return Status::kUnsupported;
+      }
+      const BuiltKey key = builder.Build(limit.source->scope, !limit.overrides.empty());
+      tally.unknown_client |= key.unknown_client;
+      const VersionedNumbers& numbers = limit.NumbersFor(key.override_value);
+      Charge& charge = buffer.charges.Add();
+      charge.numbers = &numbers.numbers;
+      charge.history = &limit.record->numbers;
+      charge.version = numbers.version;
+      charge.shadow = limit.shadow;
+      charge.cost = cost;
+      charge.key = key.hash ^ limit.salt;
+      buffer.uses.Add(&rule, &limit, &numbers);
+    }
+  }
+  return Status::kOk;
+}
+
+void NameCharges(const KeyedHasher& hasher, const Snapshot& snapshot, const Request& request, bool readable, std::span<Charge> charges,
+                 std::span<const LimitUse> uses, std::string& names) {
+  const KeyBuilder builder(hasher, request.identity, snapshot.set().ipv6_prefix);
+  std::array<size_t, kMaxChargesPerOperation> ends;
+  names.clear();
+  for (size_t i = 0; i < charges.size(); ++i) {
+    names += "rl:";
+    names += uses[i].rule->source->name;
+    names += '/';
+    names += uses[i].limit->source->name;
+    names += ':';
+    if (readable) {
+      names += builder.Readable(uses[i].limit->source->scope);
+    } else {
+      names += ToHex(charges[i].key);
+    }
+    ends[i] = names.size();
+  }
+  for (size_t i = 0, begin = 0; i < charges.size(); begin = ends[i++]) charges[i].name = std::string_view(names).substr(begin, ends[i] - begin);
+}
+
+void Conclude(std::span<const Charge> charges, std::span<const LimitUse> uses, Micros now, Decision& out) noexcept {
+  out.allowed = Admits(charges);
+  out.reason = Reason::kNone;
+  out.limit_count = static_cast<uint32_t>(charges.size());
+  out.retry_after_ns = 0;
+  out.delay_ns = 0;
+  size_t binding = charges.size();
+  for (size_t i = 0; i < charges.size(); ++i) {
+    const Charge& charge = charges[i];
+    if (charge.shadow) {
+      out.shadow_denied |= !charge.outcome.allowed;
+      continue;
+    }
+    if (out.allowed) {
+      if (binding == charges.size() || IsTighter(charge, charges[binding])) binding = i;
+      out.delay_ns = std::max(out.delay_ns, charge.outcome.delay * charge.numbers->tick * 1000);
+    } else if (!charge.outcome.allowed) {
+      const uint64_t wait = RetryAfter(charge, now);
+      if (binding == charges.size() || wait > out.retry_after_ns) {
+        binding = i;
+        out.retry_after_ns = wait;
+      }
+    }
+  }
+  if (binding == charges.size()) return;
+  const Charge& charge = charges[binding];
+  if (!out.allowed) out.reason = charge.outcome.never_fits ? Reason::kNeverFits : Reason::kLimited;
+  out.limit_id = uses[binding].limit->id;
+  out.rule = uses[binding].rule->id;
+  out.limit = charge.numbers->spec.limit;
+  out.window_ns = charge.numbers->spec.window * 1000;
+  out.capacity = charge.numbers->capacity;
+  out.remaining = charge.outcome.remaining;
+  out.reset_after_ns = NanosUntil(charge.outcome.reset_at, *charge.numbers, now);
+  out.cost = static_cast<int64_t>(charge.cost);
+}
+
+}  // namespace ratel

@@ -1,0 +1,68 @@
+// One request on its way: which limits apply, with which keys, and what their outcomes make of it. Fixed size, no allocation unless the
+// store wants names.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "core/fixed_vector.hpp"
+#include "core/hash.hpp"
+#include "limiter/request.hpp"
+#include "limiter/snapshot.hpp"
+#include "report/decision.hpp"
+#include "storage/storage.hpp"
+
+namespace ratel {
+
+/// The rules that apply to a request.
+struct MatchedRules {
+  std::array<uint32_t, Matcher::kMaxMatches> index;  ///< into snapshot.rules()
+  size_t count = 0;
+  std::span<const uint32_t> span() const noexcept { return {index.data(), count}; }
+};
+
+/// A limit of a request, beside its charge.
+struct LimitUse {
+  const CompiledRule* rule = nullptr;
+  const CompiledLimit* limit = nullptr;
+  const VersionedNumbers* numbers = nullptr;
+};
+
+/// Charges of one request or, one after the other, of several.
+struct ChargeBuffer {
+  FixedVector<Charge, kMaxChargesPerOperation> charges;
+  FixedVector<LimitUse, kMaxChargesPerOperation> uses;
+
+  size_t size() const noexcept { return charges.size(); }
+  void Shrink(size_t size) noexcept {
+    charges.Shrink(size);
+    uses.Shrink(size);
+  }
+};
+
+/// What happened, for the counters.
+struct Tally {
+  bool unknown_client = false;
+};
+
+/// Finds the rules of a request: by id, or by method and path. kNotFound for an id that is not in force; kNoMemory.
+Status FindRules(const Snapshot& snapshot, const Request& request, MatchedRules& out) noexcept;
+
+/// What the rules decide before any limit is asked.
+enum class Verdict : uint8_t { kAskLimits, kNoRule, kBlocked, kUnlimited };
+Verdict VerdictOf(const Snapshot& snapshot, const MatchedRules& rules, bool& shadow_blocked) noexcept;
+
+/// Appends the charges of the rules' limits to `buffer`. kUnsupported when there are more than fit; then nothing was appended.
+Status BuildCharges(const Snapshot& snapshot, const KeyedHasher& hasher, const Request& request, const MatchedRules& rules, ChargeBuffer& buffer,
+                    Tally& tally) noexcept;
+
+/// The printable name of each charge's state, for stores that want them; the views in the charges point into `names`. Throws std::bad_alloc.
+void NameCharges(const KeyedHasher& hasher, const Snapshot& snapshot, const Request& request, bool readable, std::span<Charge> charges,
+                 std::span<const LimitUse> uses, std::string& names);
+
+/// Turns outcomes into the answer: whether it is allowed, which limit binds, the waits.
+void Conclude(std::span<const Charge> charges, std::span<const LimitUse> uses, Micros now, Decision& out) noexcept;
+
+}  // namespace ratel

@@ -1,0 +1,189 @@
+// Creation, reload, names and numbers: everything but deciding.
+#include "limiter/registry.hpp"
+
+#include <utility>
+
+#include "config/reader.hpp"
+#include "core/forwarded.hpp"
+#include "limiter/builtin_clock.hpp"
+#include "limiter/registry_impl.hpp"
+#include "report/headers.hpp"
+
+namespace ratel {
+
+Registry::Registry() = default;
+
+std::unique_ptr<Registry> Registry::Create(Options&& options) {
+  std::unique_ptr<Registry> registry(new Registry());
+  registry->impl_ = std::make_unique<Impl>(options.hasher);
+  Impl& impl = *registry->impl_;
+  auto builtin_clock = options.clock == nullptr ? std::make_unique<BuiltinClock>() : nullptr;
+  auto snapshot = Snapshot::Compile(options.rules, impl.book, 1);
+  // Nothing below throws: what the options own moves only now.
+  impl.storage = std::move(options.storage);
+  impl.fallback = std::move(options.fallback);
+  impl.clock = builtin_clock != nullptr ? std::move(builtin_clock) : std::move(options.clock);
+  impl.log = std::move(options.log);
+  impl.readable_keys = options.readable_keys;
+  impl.local = impl.storage->is_local();
+  impl.current.Replace(std::move(snapshot));
+  impl.generation.store(1, std::memory_order_release);
+  return registry;
+}
+
+Registry::~Registry() {
+  if (impl_ == nullptr) return;
+  {
+    const std::lock_guard lock(impl_->watch_mutex);
+    impl_->watch.reset();
+  }
+  std::unique_lock lock(impl_->in_flight_mutex);
+  impl_->in_flight_ended.wait(lock, [this] { return impl_->in_flight == 0; });
+}
+
+// ---- Reload -----------------------------------------------------------------------------------------------------------------------
+
+void Registry::Reload(RuleSet rules) {
+  const std::lock_guard lock(impl_->reload_mutex);
+  const uint64_t next = impl_->generation.load(std::memory_order_relaxed) + 1;
+  auto snapshot = Snapshot::Compile(std::move(rules), impl_->book, next);
+  impl_->current.Replace(std::move(snapshot));
+  impl_->generation.store(next, std::memory_order_release);
+  impl_->totals.Add(TotalCount::kReloads);
+}
+
+std::vector<Error> Registry::ReloadPath(const std::string& path) {
+  RuleSetBuilder builder;
+  std::vector<Error> faults;
+  if (!builder.AddPath(path)) faults = builder.faults();
+  if (faults.empty() && builder.rules().rules.empty()) {
+    faults.push_back({Status::kConfig, "there is no rule in it; a rule set needs at least one", path, "", {}});
+  }
+  if (faults.empty()) {
+    Reload(builder.rules());
+    impl_->Say(Log::Level::kInfo, "rules reloaded from " + path);
+    return faults;
+  }
+  impl_->totals.Add(TotalCount::kReloadFailures);
+  const Error& first = faults.front();
+  std::string text = "rules not reloaded, the old ones stay: " + first.file;
+  if (first.position.line != 0) text += ":" + std::to_string(first.position.line) + ":" + std::to_string(first.position.column);
+  text += ": " + first.message;
+  if (faults.size() > 1) text += " (and " + std::to_string(faults.size() - 1) + " more)";
+  impl_->Say(Log::Level::kError, text);
+  return faults;
+}
+
+std::vector<Error> Registry::Watch(const std::string& path, std::chrono::milliseconds interval) {
+  const std::lock_guard lock(impl_->watch_mutex);
+  if (path.empty()) {
+    impl_->watch.reset();
+    return {};
+  }
+  // The watch remembers the bytes first: a change between the two is then seen by it.
+  auto watch = std::make_unique<FileWatch>(path, interval, [this, path] { ReloadPath(path); });
+  std::vector<Error> faults = ReloadPath(path);
+  if (faults.empty()) impl_->watch = std::move(watch);
+  return faults;
+}
+
+std::vector<Change> Registry::DiffWith(const RuleSet& rules) const { return Diff(impl_->current.Keep()->set(), rules); }
+
+// ---- Names ------------------------------------------------------------------------------------------------------------------------
+
+uint64_t Registry::generation() const noexcept { return impl_->generation.load(std::memory_order_acquire); }
+
+uint32_t Registry::RuleCount() const noexcept {
+  const CurrentSnapshot::Reader snapshot(impl_->current);
+  return static_cast<uint32_t>(snapshot->rules().size());
+}
+
+uint32_t Registry::RuleAt(uint32_t index) const noexcept {
+  const CurrentSnapshot::Reader snapshot(impl_->current);
+  return index < snapshot->rules().size() ? snapshot->rules()[index].id : 0;
+}
+
+uint32_t Registry::RuleId(std::string_view name) const noexcept {
+  const CurrentSnapshot::Reader snapshot(impl_->current);
+  return snapshot->IdOf(name);
+}
+
+std::string_view Registry::RuleName(uint32_t id) const noexcept {
+  const RuleRecord* record = std::as_const(impl_->book).rule(id);
+  return record == nullptr ? std::string_view() : std::string_view(record->name);
+}
+
+std::string_view Registry::LimitName(uint32_t id) const noexcept { return impl_->book.LimitName(id); }
+
+// ---- Tending and telling ----------------------------------------------------------------------------------------------------------
+
+Status Registry::KeyCount(uint64_t& keys) noexcept { return impl_->storage->KeyCount(keys); }
+
+Status Registry::EvictIdle(uint64_t cutoff_ns, uint64_t& evicted) noexcept {
+  evicted = 0;
+  const Micros now = FloorToMicros(impl_->clock->NowNs());
+  const Micros cutoff = cutoff_ns == 0 ? now : std::min<Micros>(FloorToMicros(cutoff_ns), now);
+  const Status status = impl_->storage->EvictIdle(cutoff, evicted);
+  if (status == Status::kOk) impl_->totals.Add(TotalCount::kEvictedIdle, evicted);
+  return status;
+}
+
+bool Registry::RuleMetrics(uint32_t rule, MetricsSnapshot::PerRule& out) const {
+  const RuleRecord* record = std::as_const(impl_->book).rule(rule);
+  if (record == nullptr) return false;
+  const RuleCounters& counters = *record->counters;
+  out.rule = record->name;
+  out.allowed = counters.Sum(RuleCount::kAllowed);
+  out.denied = counters.Sum(RuleCount::kDenied);
+  out.never_fits = counters.Sum(RuleCount::kNeverFits);
+  out.shadow_denied = counters.Sum(RuleCount::kShadowDenied);
+  out.cost_allowed = out.allowed + counters.Sum(RuleCount::kExtraCost);
+  return true;
+}
+
+MetricsSnapshot Registry::Metrics(bool with_rules) const {
+  MetricsSnapshot out;
+  const TotalCounters& totals = impl_->totals;
+  MetricsSnapshot::PerRule rule;
+  for (uint32_t id = 1; id <= impl_->book.rule_count(); ++id) {
+    RuleMetrics(id, rule);
+    out.allowed += rule.allowed;
+    out.denied += rule.denied;
+    if (with_rules) out.rules.push_back(rule);
+  }
+  out.no_rule = totals.Sum(TotalCount::kNoRule);
+  // A counter read a moment later may be ahead of one that it is subtracted from.
+  out.allowed = SubtractFloor(out.allowed, totals.Sum(TotalCount::kMoreAllowed)) + out.no_rule;
+  out.denied = SubtractFloor(out.denied, totals.Sum(TotalCount::kMoreDenied));
+  out.requests = out.allowed + out.denied;
+  out.never_fits = totals.Sum(TotalCount::kNeverFits);
+  out.blocked = totals.Sum(TotalCount::kBlocked);
+  out.shadow_denied = totals.Sum(TotalCount::kShadowRequests);
+  out.local_fallback = totals.Sum(TotalCount::kLocalFallback);
+  out.fail_open = totals.Sum(TotalCount::kFailOpen);
+  out.fail_closed = totals.Sum(TotalCount::kFailClosed);
+  out.store_errors = totals.Sum(TotalCount::kStoreErrors);
+  out.unknown_client = totals.Sum(TotalCount::kUnknownClient);
+  out.evicted_live = impl_->storage->Counters().evicted_live + (impl_->fallback != nullptr ? impl_->fallback->Counters().evicted_live : 0);
+  out.evicted_idle = totals.Sum(TotalCount::kEvictedIdle);
+  if (impl_->storage->KeyCount(out.keys) != Status::kOk) out.keys = 0;
+  out.reloads = totals.Sum(TotalCount::kReloads);
+  out.reload_failures = totals.Sum(TotalCount::kReloadFailures);
+  out.generation = generation();
+  return out;
+}
+
+uint32_t Registry::HeaderForms() const noexcept {
+  const CurrentSnapshot::Reader snapshot(impl_->current);
+  const uint32_t forms = snapshot->set().headers.forms;
+  return forms == 0 ? kHeadersDefault : forms;
+}
+
+std::string Registry::ClientIp(std::string_view peer, std::span<const std::string_view> x_forwarded_for,
+                               std::span<const std::string_view> forwarded) const {
+  const CurrentSnapshot::Reader snapshot(impl_->current);
+  const std::optional<Address> address = ClientAddress(peer, x_forwarded_for, forwarded, snapshot->set().trusted_proxies);
+  return address ? address->ToText() : std::string();
+}
+
+}  // namespace ratel

@@ -1,0 +1,89 @@
+// The registry's parts and the steps that its files share.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "config/watch.hpp"
+#include "limiter/book.hpp"
+#include "limiter/counters.hpp"
+#include "limiter/current.hpp"
+#include "limiter/evaluation.hpp"
+#include "limiter/registry.hpp"
+
+namespace ratel {
+
+struct Registry::Impl {
+  explicit Impl(const KeyedHasher& key_hasher) : hasher(key_hasher), book(hasher) {}
+
+  const KeyedHasher hasher;
+  Book book;
+  CurrentSnapshot current;
+  TotalCounters totals;
+  std::unique_ptr<Storage> storage;
+  std::unique_ptr<Storage> fallback;
+  std::unique_ptr<Clock> clock;
+  std::unique_ptr<Log> log;
+  bool readable_keys = false;
+  bool local = true;                    ///< storage->is_local()
+  std::atomic<bool> store_failing{false};
+
+  std::mutex reload_mutex;              ///< one reload at a time
+  std::atomic<uint64_t> generation{0};
+  std::mutex watch_mutex;
+  std::unique_ptr<FileWatch> watch;
+
+  std::mutex in_flight_mutex;
+  std::condition_variable in_flight_ended;
+  uint64_t in_flight = 0;               ///< asynchronous decisions that have not ended
+
+  uint64_t NowNs(uint64_t given) noexcept { return given != 0 ? given : clock->NowNs(); }
+
+  /// A decision from start to end on a snapshot that stays alive.
+  Status Decide(const Snapshot& snapshot, const Request& request, uint64_t now_ns, Mode mode, Decision& out) noexcept;
+  /// The part that needs no limit: true when `out` is complete.
+  bool DecideWithoutLimits(const Snapshot& snapshot, const MatchedRules& rules, Mode mode, Decision& out) noexcept;
+  /// The part after the store has answered.
+  Status Finish(const Snapshot& snapshot, const Request& request, const MatchedRules& rules, ChargeBuffer& buffer, size_t first, Operation& operation,
+                Status status, const Tally& tally, Decision& out) noexcept;
+  Status FallBack(const Snapshot& snapshot, const MatchedRules& rules, ChargeBuffer& buffer, size_t first, Operation& operation, Decision& out) noexcept;
+  Status Settle(const Snapshot& snapshot, const Request& request, const Decision& decision, uint64_t actual, uint64_t now_ns, Decision& out) noexcept;
+  Status Reset(const Snapshot& snapshot, const Request& request) noexcept;
+  Status ApplyNamed(const Snapshot& snapshot, const Request& request, ChargeBuffer& buffer, size_t first, Operation& operation, std::string& names) noexcept;
+
+  void Count(const Snapshot& snapshot, const MatchedRules& rules, std::span<const Charge> charges, std::span<const LimitUse> uses, const Tally& tally,
+             const Decision& decision) noexcept;
+  void NoteStore(Status status) noexcept;
+  void Say(Log::Level level, std::string_view text) noexcept {
+    if (log != nullptr) log->Write(level, text);
+  }
+};
+
+/// A decision of a rule set before anything is known.
+inline Decision Blank(const Snapshot& snapshot, uint64_t now_ns, const MatchedRules& rules, const Request& request) noexcept {
+  Decision out;
+  out.generation = snapshot.generation();
+  out.now_ns = now_ns;
+  if (rules.count != 0) {
+    const CompiledRule& rule = snapshot.rules()[rules.index[0]];
+    out.rule = rule.id;
+    out.cost = static_cast<int64_t>(request.cost == kCostOfRule ? rule.source->cost : static_cast<uint64_t>(request.cost));
+  } else {
+    out.cost = request.cost == kCostOfRule ? 1 : request.cost;
+  }
+  return out;
+}
+
+/// Turns charges into those of the local share, for the fallback.
+inline void UseLocalNumbers(std::span<Charge> charges, std::span<const LimitUse> uses) noexcept {
+  for (size_t i = 0; i < charges.size(); ++i) {
+    charges[i].numbers = &uses[i].numbers->local;
+    charges[i].version = uses[i].numbers->local_version;
+    charges[i].history = &uses[i].limit->record->local;
+  }
+}
+
+}  // namespace ratel

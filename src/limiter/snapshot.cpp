@@ -1,0 +1,86 @@
+#include "limiter/snapshot.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+namespace ratel {
+namespace {
+
+/// This process's share of a limit: limit / instances * factor, at least 1. Where that number cannot be exact, the next smaller one that can.
+Numbers LocalShare(const Numbers& numbers, uint32_t instances, double factor) {
+  const auto share = [&](uint64_t units) {
+    const double part = static_cast<double>(units) / instances * factor;
+    return part < 1.0 ? uint64_t{1} : static_cast<uint64_t>(std::min(part, 9007199254740991.0));
+  };
+  LimitSpec spec = numbers.spec;
+  spec.limit = share(spec.limit);
+  if (spec.burst != 0) spec.burst = share(spec.burst);
+  for (int attempts = 0; attempts < 1000 && spec.limit > 1; ++attempts, --spec.limit) {
+    if (const Result<Numbers> local = Resolve(spec)) return *local;
+  }
+  spec.limit = 1;
+  const Result<Numbers> least = Resolve(spec);
+  return least ? *least : numbers;
+}
+
+}  // namespace
+
+std::shared_ptr<const Snapshot> Snapshot::Compile(RuleSet set, Book& book, uint64_t generation) {
+  const auto snapshot = std::make_shared<Snapshot>();
+  snapshot->set_ = std::move(set);
+  snapshot->generation_ = generation;
+  snapshot->matcher_ = Matcher::Compile(snapshot->set_);
+  snapshot->rules_.reserve(snapshot->set_.rules.size());
+  for (const Rule& rule : snapshot->set_.rules) snapshot->CompileRule(rule, book);
+  return snapshot;
+}
+
+void Snapshot::CompileRule(const Rule& rule, Book& book) {
+  CompiledRule compiled;
+  compiled.source = &rule;
+  compiled.id = book.RuleId(rule.name);
+  compiled.counters = book.rule(compiled.id)->counters.get();
+  for (const Limit& limit : rule.limits) {
+    CompiledLimit out;
+    out.source = &limit;
+    out.record = book.LimitOf(rule, limit);
+    out.shadow = limit.shadow || rule.shadow;
+    const auto versioned = [&](const LimitSpec& spec) -> std::optional<VersionedNumbers> {
+      VersionedNumbers numbers;
+      numbers.numbers = *Resolve(spec);  // the loader has refused what does not resolve
+      numbers.local = LocalShare(numbers.numbers, set_.instances, set_.local_factor);
+      const auto version = out.record->numbers.VersionOf(numbers.numbers);
+      const auto local_version = out.record->local.VersionOf(numbers.local);
+      if (!version || !local_version) return std::nullopt;
+      numbers.version = *version;
+      numbers.local_version = *local_version;
+      return numbers;
+    };
+    const auto fill = [&] {
+      const auto base = versioned(limit.spec);
+      if (!base) return false;
+      out.base = *base;
+      out.overrides.clear();
+      for (const Override& override : limit.overrides) {
+        const auto numbers = versioned(override.spec);
+        if (!numbers) return false;
+        out.overrides.emplace(override.value, *numbers);
+      }
+      return true;
+    };
+    if (!fill()) {
+      out.record = book.Renew(rule, limit);
+      fill();
+    }
+    out.salt = out.record->salt;
+    out.id = out.record->id;
+    compiled.limits.push_back(std::move(out));
+  }
+  ids_.emplace(rule.name, compiled.id);
+  rules_.push_back(std::move(compiled));
+  if (index_of_.size() <= rules_.back().id) index_of_.resize(rules_.back().id + 1);
+  index_of_[rules_.back().id] = static_cast<uint32_t>(rules_.size());
+}
+
+}  // namespace ratel

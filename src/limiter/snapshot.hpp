@@ -1,0 +1,85 @@
+// A rule set compiled for deciding. Immutable; requests read it while the next one is made.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "core/hash.hpp"
+#include "limiter/book.hpp"
+#include "rules/matcher.hpp"
+#include "rules/rule.hpp"
+
+namespace ratel {
+
+/// One set of numbers of a limit with its versions in the storage and in the fallback.
+struct VersionedNumbers {
+  Numbers numbers;
+  Numbers local;  ///< the share of this process while the storage fails
+  uint16_t version = 0;
+  uint16_t local_version = 0;
+};
+
+struct TextHash {
+  using is_transparent = void;
+  size_t operator()(std::string_view text) const noexcept { return std::hash<std::string_view>()(text); }
+};
+
+struct CompiledLimit {
+  const Limit* source = nullptr;
+  std::shared_ptr<LimitRecord> record;
+  Hash128 salt;
+  uint32_t id = 0;
+  bool shadow = false;
+  VersionedNumbers base;
+  std::unordered_map<std::string, VersionedNumbers, TextHash, std::equal_to<>> overrides;
+
+  const VersionedNumbers& NumbersFor(std::string_view value) const noexcept {
+    if (overrides.empty()) return base;
+    const auto found = overrides.find(value);
+    return found == overrides.end() ? base : found->second;
+  }
+};
+
+struct CompiledRule {
+  const Rule* source = nullptr;
+  uint32_t id = 0;
+  RuleCounters* counters = nullptr;
+  std::vector<CompiledLimit> limits;
+};
+
+class Snapshot : public std::enable_shared_from_this<Snapshot> {
+ public:
+  /// May throw std::bad_alloc; what was added to the book by then does no harm.
+  static std::shared_ptr<const Snapshot> Compile(RuleSet set, Book& book, uint64_t generation);
+
+  const RuleSet& set() const noexcept { return set_; }
+  const Matcher& matcher() const noexcept { return matcher_; }
+  uint64_t generation() const noexcept { return generation_; }
+  const std::vector<CompiledRule>& rules() const noexcept { return rules_; }
+  /// nullptr when no such rule is in force.
+  const CompiledRule* ById(uint32_t id) const noexcept {
+    return id < index_of_.size() && index_of_[id] != 0 ? &rules_[index_of_[id] - 1] : nullptr;
+  }
+  /// The id of a rule in force by its name, 0 when there is none.
+  uint32_t IdOf(std::string_view name) const noexcept {
+    const auto found = ids_.find(name);
+    return found == ids_.end() ? 0 : found->second;
+  }
+
+ private:
+  void CompileRule(const Rule& rule, Book& book);
+
+  RuleSet set_;
+  Matcher matcher_;
+  std::vector<CompiledRule> rules_;     ///< same order as set_.rules
+  std::vector<uint32_t> index_of_;      ///< by rule id: index + 1
+  std::unordered_map<std::string, uint32_t, TextHash, std::equal_to<>> ids_;
+  uint64_t generation_ = 0;
+};
+
+}  // namespace ratel

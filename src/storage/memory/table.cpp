@@ -1,0 +1,438 @@
+#include "storage/memory/table.hpp"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+
+#include "core/wide.hpp"
+
+namespace ratel::memory {
+
+/// Rings of entries that were dropped; they go back to the pool when no lock is held any more.
+class Table::FreedRings {
+ public:
+  explicit FreedRings(RingPool& pool) noexcept : pool_(pool) {}
+  ~FreedRings() {
+    for (size_t i = 0; i < count_; ++i) pool_.Put(Ring(handles_[i]));
+  }
+  void Add(Lead lead, uint64_t value) noexcept {
+    if (!lead.log() || value == 0) return;
+    if (count_ < handles_.size()) {
+      handles_[count_++] = value;
+    } else {
+      pool_.Put(Ring(value));
+    }
+  }
+
+ private:
+  RingPool& pool_;
+  size_t count_ = 0;
+  std::array<uint64_t, kSlotsPerPage> handles_;
+};
+
+/// Holds a page's lock.
+class Table::PageLock {
+ public:
+  PageLock(Table& table, uint64_t page) noexcept : table_(table), page_(page) {}
+  ~PageLock() { table_.UnlockPage(page_); }
+  PageLock(const PageLock&) = delete;
+  PageLock& operator=(const PageLock&) = delete;
+
+ private:
+  Table& table_;
+  uint64_t page_;
+};
+
+uint64_t Table::PagesFor(uint64_t max_keys) noexcept {
+  // Half full at the bound, and as much again for pages that happen to get more than their share.
+  return 2 * std::bit_ceil(max_keys / (kSlotsPerPage / 2) + 1);
+}
+
+Table::Table(uint64_t max_keys, RingPool& rings)
+    : max_keys_(max_keys),
+      max_pages_(PagesFor(max_keys)),
+      rings_(rings),
+      line_memory_(max_pages_ * kLinesPerPage * sizeof(Line)),
+      depth_memory_(max_pages_),
+      info_memory_(max_pages_ * sizeof(PageInfo)),
+      lines_(line_memory_.As<Line>()),
+      depth_(depth_memory_.As<std::atomic<uint8_t>>()),
+      info_(info_memory_.As<PageInfo>()) {
+  depth_[0].store(1, std::memory_order_relaxed);
+}
+
+// ---- Finding ----------------------------------------------------------------------------------------------------------------------
+
+uint64_t Table::PageOf(Tag tag) const noexcept {
+  uint64_t page = tag.page_bits() & page_mask_.load(std::memory_order_acquire);
+  while (depth_[page].load(std::memory_order_acquire) == 0) page &= ~std::bit_floor(page);
+  return page;
+}
+
+void Table::Prefetch(Tag tag) const noexcept { __builtin_prefetch(LineAt(PageOf(tag), tag.home_line()), 1); }
+
+Place Table::FindIn(uint64_t page, Tag tag) const noexcept {
+  Line* line = LineAt(page, tag.home_line());
+  uint64_t header = line->StableHeader();
+  for (size_t slot = 0; slot < kSlots; ++slot) {
+    if (line->Holds(slot, tag)) return {line, slot, header};
+  }
+  const unsigned reach = Line::ReachOf(header);
+  for (unsigned distance = 1; distance <= reach; ++distance) {
+    line = LineAt(page, tag.home_line() ^ distance);
+    header = line->StableHeader();
+    for (size_t slot = 0; slot < kSlots; ++slot) {
+      if (line->Holds(slot, tag)) return {line, slot, header};
+    }
+  }
+  return {};
+}
+
+Place Table::Find(Tag tag) const noexcept { return FindIn(PageOf(tag), tag); }
+
+Place Table::FindSurely(Tag tag) noexcept {
+  const uint64_t page = LockPageOf(tag);
+  const PageLock lock(*this, page);
+  return FindIn(page, tag);
+}
+
+// ---- Locks ------------------------------------------------------------------------------------------------------------------------
+
+void Table::LockPage(uint64_t page) noexcept {
+  std::atomic<uint32_t>& lock = info_[page].lock;
+  for (unsigned spin = 0;; ++spin) {
+    uint32_t expected = 0;
+    if (lock.load(std::memory_order_relaxed) == 0 && lock.compare_exchange_weak(expected, 1, std::memory_order_acquire, std::memory_order_relaxed)) return;
+    Line::Pause(spin);
+  }
+}
+
+void Table::UnlockPage(uint64_t page) noexcept { info_[page].lock.store(0, std::memory_order_release); }
+
+uint64_t Table::LockPageOf(Tag tag) noexcept {
+  for (;;) {
+    const uint64_t page = PageOf(tag);
+    LockPage(page);
+    if (PageOf(tag) == page) return page;
+    UnlockPage(page);
+  }
+}
+
+void Table::Release(uint64_t page, size_t count) noexcept {
+  if (count == 0) return;
+  info_[page].used.fetch_sub(static_cast<uint16_t>(count), std::memory_order_relaxed);
+  used_.fetch_sub(count, std::memory_order_relaxed);
+}
+
+// ---- Inserting --------------------------------------------------------------------------------------------------------------------
+
+bool Table::Insert(const Entry& entry, Micros now) noexcept {
+  for (;;) {
+    FreedRings freed(rings_);
+    const uint64_t page = LockPageOf(entry.tag);
+    {
+      const PageLock lock(*this, page);
+      if (FindIn(page, entry.tag)) return false;
+      if (info_[page].used.load(std::memory_order_relaxed) >= kSplitAt) {
+        ClearDead(page, now, freed);
+        if (info_[page].used.load(std::memory_order_relaxed) > kKeepAt && Split(page, now, freed)) continue;
+      }
+      bool took_empty = false;
+      // An empty slot counts against max_keys, a dead one is in the count already.
+      const bool may_grow = used_.fetch_add(1, std::memory_order_relaxed) < max_keys_;
+      const bool done = PutInto(page, entry, now, !may_grow, took_empty, freed);
+      if (!took_empty) used_.fetch_sub(1, std::memory_order_relaxed);
+      if (done) return true;
+      // Every slot of a page that cannot be split holds live state.
+      if (may_grow) {
+        EvictFrom(page, 1, freed, true, false);
+        continue;
+      }
+    }
+    if (MakeRoom(page, now, entry.lead.blank()) || !entry.lead.blank()) continue;
+    // A request with more limits than there is room for: its places are needed together, so they exceed the bound for its duration.
+    const uint64_t again = LockPageOf(entry.tag);
+    const PageLock lock(*this, again);
+    if (FindIn(again, entry.tag)) return false;
+    bool took_empty = false;
+    if (PutInto(again, entry, now, false, took_empty, freed)) {
+      if (took_empty) used_.fetch_add(1, std::memory_order_relaxed);
+      return true;
+    }
+  }
+}
+
+bool Table::PutInto(uint64_t page, const Entry& entry, Micros now, bool only_dead, bool& took_empty, FreedRings& freed) noexcept {
+  const size_t home = entry.tag.home_line();
+  for (unsigned distance = 0; distance < kLinesPerPage;) {
+    Line& line = *LineAt(page, home ^ distance);
+    const uint64_t header = line.StableHeader();
+    size_t chosen = kSlots;
+    bool empty = false;
+    for (size_t slot = 0; slot < kSlots; ++slot) {
+      const Lead lead = line.ReadLead(slot);
+      if (lead.empty() ? only_dead || chosen != kSlots : !lead.Dead(now)) continue;
+      chosen = slot;
+      empty = lead.empty();
+      if (!empty) break;
+    }
+    if (chosen == kSlots) {
+      if (!line.Unchanged(header)) continue;
+      ++distance;
+      continue;
+    }
+    if (!line.TryLock(header)) continue;
+    freed.Add(line.ReadLead(chosen), line.ReadValue(chosen));
+    line.Unlock(line.Write(chosen, entry, header));
+    if (empty) info_[page].used.fetch_add(1, std::memory_order_relaxed);
+    took_empty = empty;
+    RaiseReach(page, entry.tag, distance);
+    return true;
+  }
+  return false;
+}
+
+void Table::RaiseReach(uint64_t page, Tag tag, unsigned distance) noexcept {
+  if (distance == 0) return;
+  Line& home = *LineAt(page, tag.home_line());
+  const uint64_t header = home.Lock();
+  if (Line::ReachOf(header) >= distance) {
+    home.UnlockUntouched(header);
+  } else {
+    home.Unlock(Line::WithReach(header, distance));
+  }
+}
+
+// ---- Clearing, splitting ----------------------------------------------------------------------------------------------------------
+
+size_t Table::ClearDead(uint64_t page, Micros now, FreedRings& freed) noexcept {
+  size_t cleared = 0;
+  std::array<unsigned, kLinesPerPage> reach{};
+  for (size_t i = 0; i < kLinesPerPage; ++i) {
+    Line& line = *LineAt(page, i);
+    bool any = false;
+    for (size_t slot = 0; slot < kSlots; ++slot) {
+      const Lead lead = line.ReadLead(slot);
+      any |= !lead.empty() && lead.Dead(now);
+    }
+    // Tags change only under the page lock, which is held: they can be read without the line's.
+    const uint64_t header = any ? line.Lock() : line.ReadHeader();
+    for (size_t slot = 0; slot < kSlots; ++slot) {
+      const Entry entry = line.Read(slot, header);
+      if (entry.lead.empty()) continue;
+      if (any && entry.lead.Dead(now)) {
+        freed.Add(entry.lead, entry.value);
+        line.Clear(slot);
+        ++cleared;
+      } else {
+        const size_t home = entry.tag.home_line();
+        reach[home] = std::max(reach[home], static_cast<unsigned>(home ^ i));
+      }
+    }
+    if (any) line.Unlock(header);
+  }
+  if (cleared == 0) return 0;
+  Release(page, cleared);
+  for (size_t i = 0; i < kLinesPerPage; ++i) {
+    Line& line = *LineAt(page, i);
+    if (Line::ReachOf(line.ReadHeader()) == reach[i]) continue;
+    const uint64_t header = line.Lock();
+    line.Unlock(Line::WithReach(header, reach[i]));
+  }
+  return cleared;
+}
+
+namespace {
+
+/// Where the entries of one page go, as near to home as they fit.
+class Layout {
+ public:
+  /// False when the line is taken.
+  bool Put(const Entry& entry, unsigned distance) noexcept {
+    const size_t home = entry.tag.home_line();
+    const size_t line = home ^ distance;
+    if (used_[line] == kSlots) return false;
+    entries_[line][used_[line]++] = entry;
+    reach_[home] = std::max(reach_[home], distance);
+    ++count_;
+    return true;
+  }
+  /// Writes line i, which is locked or not in use yet, and returns its header.
+  uint64_t WriteLine(Line& line, size_t i, uint64_t header) const noexcept {
+    for (size_t slot = 0; slot < kSlots; ++slot) {
+      if (slot < used_[i]) {
+        header = line.Write(slot, entries_[i][slot], header);
+      } else {
+        line.Clear(slot);
+      }
+    }
+    return Line::WithReach(header, reach_[i]);
+  }
+  size_t count() const noexcept { return count_; }
+
+ private:
+  std::array<std::array<Entry, kSlots>, Table::kLinesPerPage> entries_;
+  std::array<size_t, Table::kLinesPerPage> used_{};
+  std::array<unsigned, Table::kLinesPerPage> reach_{};
+  size_t count_ = 0;
+};
+
+}  // namespace
+
+bool Table::Split(uint64_t page, Micros now, FreedRings& freed) noexcept {
+  const unsigned depth = depth_[page].load(std::memory_order_relaxed) - 1u;
+  const uint64_t child = page | uint64_t{1} << depth;
+  if (child >= max_pages_) return false;
+
+  std::array<uint64_t, kLinesPerPage> headers;
+  for (size_t i = 0; i < kLinesPerPage; ++i) headers[i] = LineAt(page, i)->Lock();
+
+  Layout stays;
+  Layout goes;
+  std::array<Entry, kSlotsPerPage> displaced;
+  size_t displaced_count = 0;
+  size_t dropped = 0;
+  const auto layout_of = [&](const Entry& entry) -> Layout& { return (entry.tag.page_bits() >> depth & 1) != 0 ? goes : stays; };
+  for (size_t i = 0; i < kLinesPerPage; ++i) {
+    for (size_t slot = 0; slot < kSlots; ++slot) {
+      const Entry entry = LineAt(page, i)->Read(slot, headers[i]);
+      if (entry.lead.empty()) continue;
+      if (entry.lead.Dead(now)) {
+        freed.Add(entry.lead, entry.value);
+        ++dropped;
+      } else if (!layout_of(entry).Put(entry, 0)) {
+        displaced[displaced_count++] = entry;
+      }
+    }
+  }
+  for (size_t i = 0; i < displaced_count; ++i) {
+    for (unsigned distance = 1; !layout_of(displaced[i]).Put(displaced[i], distance);) ++distance;
+  }
+
+  for (size_t i = 0; i < kLinesPerPage; ++i) {
+    Line& line = *LineAt(child, i);
+    line.Unlock(goes.WriteLine(line, i, 0));
+    headers[i] = stays.WriteLine(*LineAt(page, i), i, headers[i]);
+  }
+  info_[child].used.store(static_cast<uint16_t>(goes.count()), std::memory_order_relaxed);
+  info_[page].used.store(static_cast<uint16_t>(stays.count()), std::memory_order_relaxed);
+  used_.fetch_sub(dropped, std::memory_order_relaxed);
+  depth_[page].store(static_cast<uint8_t>(depth + 2), std::memory_order_release);
+  depth_[child].store(static_cast<uint8_t>(depth + 2), std::memory_order_release);
+  const uint64_t mask = (uint64_t{2} << depth) - 1;
+  uint64_t seen = page_mask_.load(std::memory_order_relaxed);
+  while (seen < mask && !page_mask_.compare_exchange_weak(seen, mask, std::memory_order_release, std::memory_order_relaxed)) {
+  }
+  for (size_t i = 0; i < kLinesPerPage; ++i) LineAt(page, i)->Unlock(headers[i]);
+  return true;
+}
+
+// ---- Making room ------------------------------------------------------------------------------------------------------------------
+
+namespace {
+
+/// An entry that could be dropped, and how little it would be missed.
+struct Victim {
+  Line* line = nullptr;
+  size_t slot = 0;
+  uint64_t header = 0;
+  uint64_t page = 0;
+  unsigned rank = 3;  // 0 = below its limit, 1 = at its limit, 2 = part of a request under way
+  Wide expiry = 0;
+
+  bool Beats(const Victim& other) const noexcept { return rank != other.rank ? rank < other.rank : expiry < other.expiry; }
+};
+
+Wide ExpiryMicros(Lead lead) noexcept {
+  Wide expiry = lead.expiry();
+  for (unsigned i = 0; i < lead.tick_exponent(); ++i) expiry *= 10;
+  return expiry;
+}
+
+}  // namespace
+
+bool Table::MakeRoom(uint64_t near_page, Micros now, bool spare_blank) noexcept {
+  // A table of a few pages is looked at as a whole; a larger one where the new key goes, and further on until there is some choice.
+  static constexpr uint64_t kAllPages = 8;
+  static constexpr size_t kChoice = 32;
+  FreedRings freed(rings_);
+  const uint64_t pages = page_mask_.load(std::memory_order_acquire) + 1;
+  const bool all = pages <= kAllPages;
+  const uint64_t first = all ? 0 : near_page;
+  uint64_t looked_at = 0;
+  size_t candidates = 0;
+  size_t cleared = 0;
+  while (looked_at < pages && (all || candidates < kChoice)) {
+    const uint64_t page = (first + looked_at++) & (pages - 1);
+    if (depth_[page].load(std::memory_order_acquire) == 0) continue;
+    LockPage(page);
+    const PageLock lock(*this, page);
+    cleared += ClearDead(page, now, freed);
+    candidates += info_[page].used.load(std::memory_order_relaxed);
+  }
+  if (cleared != 0) return true;
+  return EvictFrom(first, looked_at, freed, false, spare_blank);
+}
+
+bool Table::EvictFrom(uint64_t first_page, uint64_t pages, FreedRings& freed, bool locked, bool spare_blank) noexcept {
+  const uint64_t mask = page_mask_.load(std::memory_order_acquire);
+  for (;;) {
+    Victim best;
+    for (uint64_t i = 0; i < pages; ++i) {
+      const uint64_t page = (first_page + i) & mask;
+      if (depth_[page].load(std::memory_order_acquire) == 0) continue;
+      for (size_t l = 0; l < kLinesPerPage; ++l) {
+        Line* line = LineAt(page, l);
+        const uint64_t header = line->StableHeader();
+        for (size_t slot = 0; slot < kSlots; ++slot) {
+          const Lead lead = line->ReadLead(slot);
+          if (lead.empty()) continue;
+          const Victim victim{line, slot, header, page, lead.blank() ? 2u : lead.at_limit() ? 1u : 0u, ExpiryMicros(lead)};
+          if (victim.Beats(best)) best = victim;
+        }
+      }
+    }
+    if (best.line == nullptr || (spare_blank && best.rank == 2)) return false;
+    if (!locked) LockPage(best.page);
+    const bool taken = best.line->TryLock(best.header);
+    if (taken) {
+      freed.Add(best.line->ReadLead(best.slot), best.line->ReadValue(best.slot));
+      best.line->Clear(best.slot);
+      best.line->Unlock(best.header);
+      Release(best.page, 1);
+      evicted_live_.fetch_add(1, std::memory_order_relaxed);
+    }
+    if (!locked) UnlockPage(best.page);
+    if (taken) return true;
+  }
+}
+
+void Table::Erase(Tag tag) noexcept {
+  FreedRings freed(rings_);
+  const uint64_t page = LockPageOf(tag);
+  const PageLock lock(*this, page);
+  for (;;) {
+    const Place place = FindIn(page, tag);
+    if (!place) return;
+    if (!place.line->TryLock(place.header)) continue;
+    freed.Add(place.line->ReadLead(place.slot), place.line->ReadValue(place.slot));
+    place.line->Clear(place.slot);
+    place.line->Unlock(place.header);
+    Release(page, 1);
+    return;
+  }
+}
+
+uint64_t Table::Sweep(Micros cutoff) noexcept {
+  uint64_t cleared = 0;
+  for (uint64_t page = 0; page <= page_mask_.load(std::memory_order_acquire); ++page) {
+    if (depth_[page].load(std::memory_order_acquire) == 0) continue;
+    FreedRings freed(rings_);
+    LockPage(page);
+    const PageLock lock(*this, page);
+    cleared += ClearDead(page, cutoff, freed);
+  }
+  return cleared;
+}
+
+}  // namespace ratel::memory
