@@ -1,0 +1,192 @@
+// The compiled matcher against the definition, on random rule sets.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "rules/build.hpp"
+#include "rules/reference.hpp"
+
+namespace ratel::test {
+namespace {
+
+class Generator {
+ public:
+  explicit Generator(uint32_t seed) : random_(seed) {}
+
+  RuleSet Rules() {
+    RuleSet set;
+    set.ignore_case = Chance(3);
+    set.match_all = Chance(2);
+    const size_t count = Below(24);
+    for (size_t i = 0; i < count; ++i) set.rules.push_back(MakeRule("r" + std::to_string(i)));
+    if (Chance(2)) set.rules.push_back(RuleBuilder("default", "").Default());
+    std::shuffle(set.rules.begin(), set.rules.end(), random_);
+    return set;
+  }
+
+  std::string Path() {
+    std::string path;
+    for (size_t depth = Below(6); depth > 0; --depth) path += "/" + Pick({"a", "b", "A", "ab", "abc-abc-abc-abc-abc", "x"});
+    return path.empty() ? "/" : path + (Chance(4) ? "/" : "");
+  }
+
+  std::string Method() { return Pick({"GET", "POST", "PUT", "get", "TRACE", ""}); }
+
+  std::vector<AttributeView> Attributes() {
+    std::vector<AttributeView> attributes;
+    for (const char* name : {"plan", "region", "plan"}) {
+      if (Chance(2)) attributes.push_back({name, values_[Below(3)]});
+    }
+    return attributes;
+  }
+
+  void Shuffle(RuleSet& set) { std::shuffle(set.rules.begin(), set.rules.end(), random_); }
+
+ private:
+  size_t Below(size_t n) { return random_() % n; }
+  bool Chance(size_t one_in) { return Below(one_in) == 0; }
+  std::string Pick(const std::vector<std::string>& from) { return from[Below(from.size())]; }
+
+  Rule MakeRule(std::string name) {
+    std::string path;
+    for (size_t depth = Below(5); depth > 0; --depth) {
+      path += "/" + Pick({"a", "b", "A", "{p}", "{q}", "{}", "abc-abc-abc-abc-abc", "ab"});
+    }
+    if (path.empty() ? Chance(2) : Chance(4)) path += "/";
+    RuleBuilder builder(std::move(name), path);
+    if (!path.empty() && Chance(4)) builder.Exact();
+    if (!path.empty() && Chance(4)) builder.Literal();
+    std::vector<std::string> methods;
+    for (const char* method : {"GET", "POST", "PUT"}) {
+      if (Chance(3)) methods.push_back(method);
+    }
+    builder.Methods(methods);
+    std::vector<Condition> when;
+    for (const char* attribute : {"plan", "region"}) {
+      if (Chance(4)) when.push_back({attribute, std::string(values_[Below(3)])});
+    }
+    return builder.When(when);
+  }
+
+  static constexpr std::string_view values_[] = {"pro", "free", ""};
+  std::mt19937 random_;
+};
+
+std::string Describe(const RuleSet& set) {
+  std::string text = set.ignore_case ? "ignore case\n" : "";
+  for (const Rule& rule : set.rules) {
+    text += rule.name + " " + std::to_string(static_cast<int>(rule.path_match)) + " '" + rule.path + "'";
+    for (const std::string& method : rule.methods) text += " " + method;
+    for (const Condition& condition : rule.when) text += " " + condition.attribute + "=" + condition.value;
+    text += "\n";
+  }
+  return text;
+}
+
+TEST(Semantics7RulesProperty, MatchAndMatchAllAgreeWithTheDefinition) {
+  Generator generator(1);
+  for (int round = 0; round < 1500; ++round) {
+    const RuleSet set = generator.Rules();
+    const Matcher matcher = Matcher::Compile(set);
+    const Reference reference(set);
+    for (int i = 0; i < 40; ++i) {
+      const std::string method = generator.Method();
+      const std::string path = generator.Path();
+      const std::vector<AttributeView> attributes = generator.Attributes();
+      const std::vector<uint32_t> expected = reference.All(method, path, attributes);
+      ASSERT_EQ(matcher.Match({method, path, attributes}), expected.empty() ? Matcher::kNone : expected.front())
+          << method << " " << path << "\n" << Describe(set);
+      for (const size_t room : {size_t{1}, size_t{3}, Matcher::kMaxMatches}) {
+        std::vector<uint32_t> found(room);
+        found.resize(matcher.MatchAll({method, path, attributes}, found));
+        std::vector<uint32_t> first = expected;
+        first.resize(std::min(room, first.size()));
+        ASSERT_EQ(found, first) << method << " " << path << "\n" << Describe(set);
+      }
+    }
+  }
+}
+
+TEST(Semantics7RulesProperty, ExplainAgreesWithTheDefinition) {
+  Generator generator(2);
+  for (int round = 0; round < 1000; ++round) {
+    const RuleSet set = generator.Rules();
+    const Matcher matcher = Matcher::Compile(set);
+    const Reference reference(set);
+    for (int i = 0; i < 10; ++i) {
+      const std::string method = generator.Method();
+      const std::string path = generator.Path();
+      const std::vector<AttributeView> attributes = generator.Attributes();
+      std::vector<std::pair<uint32_t, int>> expected;
+      bool matched = false;
+      for (const uint32_t rule : reference.CoveringPath(path)) {
+        const bool method_holds = Reference::CoversMethod(set.rules[rule], method);
+        const bool holds = method_holds && Reference::CoversAttributes(set.rules[rule], attributes);
+        const bool applies = holds && (set.match_all || !matched);
+        matched |= holds;
+        if (!applies) expected.emplace_back(rule, holds ? 2 : method_holds ? 1 : 0);
+      }
+      std::vector<std::pair<uint32_t, int>> found;
+      for (const Matcher::PassedOver& passed : matcher.Explain({method, path, attributes})) {
+        found.emplace_back(passed.rule, static_cast<int>(passed.why));
+      }
+      ASSERT_EQ(found, expected) << method << " " << path << "\n" << Describe(set);
+    }
+  }
+}
+
+TEST(Semantics7RulesProperty, TheOrderInTheFileDoesNotMatter) {
+  Generator generator(3);
+  for (int round = 0; round < 500; ++round) {
+    const RuleSet set = generator.Rules();
+    RuleSet shuffled = set;
+    generator.Shuffle(shuffled);
+    for (int i = 0; i < 20; ++i) {
+      const std::string method = generator.Method();
+      const std::string path = generator.Path();
+      const std::vector<AttributeView> attributes = generator.Attributes();
+      ASSERT_EQ(Matched(set, method, path, attributes), Matched(shuffled, method, path, attributes)) << Describe(set);
+      ASSERT_EQ(AllMatched(set, method, path, attributes), AllMatched(shuffled, method, path, attributes));
+    }
+  }
+}
+
+/// Every request that can make a difference to the rules of a generator.
+template <class Use>
+void ForEachQuery(Generator& generator, int count, Use use) {
+  for (int i = 0; i < count; ++i) use(generator.Method(), generator.Path(), generator.Attributes());
+}
+
+TEST(Semantics7RulesProperty, UnreachableRulesAreNeverReached) {
+  Generator generator(4);
+  size_t seen = 0;
+  for (int round = 0; round < 1500; ++round) {
+    const RuleSet set = generator.Rules();
+    std::vector<bool> unreachable(set.rules.size());
+    for (const Unreachable& pair : FindUnreachable(set)) {
+      ASSERT_NE(pair.rule, pair.because_of);
+      unreachable[pair.rule] = true;
+      ++seen;
+    }
+    const Matcher matcher = Matcher::Compile(set);
+    // Of two rules that say the same thing the later one is reported, but the one whose name comes first is matched.
+    const auto twin_is_reported = [&](uint32_t rule) {
+      for (const Unreachable& pair : FindUnreachable(set)) {
+        if (pair.rule == rule && set.rules[pair.because_of].methods == set.rules[rule].methods) return true;
+      }
+      return false;
+    };
+    ForEachQuery(generator, 100, [&](const std::string& method, const std::string& path, const auto& attributes) {
+      const uint32_t rule = matcher.Match({method, path, attributes});
+      if (rule == Matcher::kNone || twin_is_reported(rule)) return;
+      EXPECT_FALSE(unreachable[rule]) << set.rules[rule].name << " " << method << " " << path << "\n" << Describe(set);
+    });
+  }
+  EXPECT_GT(seen, 100u);
+}
+
+}  // namespace
+}  // namespace ratel::test
