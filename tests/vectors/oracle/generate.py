@@ -12,7 +12,7 @@ import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
 FOLDER = HERE.parent
-MODULES = ("worked", "buckets", "windows", "several", "clock", "settle")
+MODULES = ("worked", "buckets", "windows", "several", "clock", "settle", "reload", "keys")
 LARGEST_TOTAL = 1 << 20
 
 

@@ -20,6 +20,19 @@ def ns(at):
     return exact.numerator
 
 
+def plain(value):
+    """What a written-down value stands for: bytes as hex and repeated text are strings of their own."""
+    if isinstance(value, dict) and set(value) == {"hex"}:
+        return bytes.fromhex(value["hex"]).decode("utf-8", "surrogateescape")
+    if isinstance(value, dict) and set(value) == {"repeat", "times"}:
+        return value["repeat"] * value["times"]
+    if isinstance(value, dict):
+        return {name: plain(inner) for name, inner in value.items()}
+    if isinstance(value, list):
+        return [plain(inner) for inner in value]
+    return value
+
+
 class Vector:
     """One timeline. Times are relative to `base`."""
 
@@ -38,7 +51,7 @@ class Vector:
     def _decide(self, at, op, request, want):
         at_ns = self.base + ns(at)
         try:
-            answer = getattr(self.engine, op)(at_ns, request)
+            answer = getattr(self.engine, op)(at_ns, plain(request))
         except Refused as refusal:
             answer = {"status": str(refusal)}
         check(self, want, answer)
@@ -61,7 +74,7 @@ class Vector:
         answers = []
         for request in requests:
             try:
-                answers.append(self.engine.allow(self.base + ns(at), request))
+                answers.append(self.engine.allow(self.base + ns(at), plain(request)))
             except Refused as refusal:
                 answers.append({"status": str(refusal)})
         for letter, answer in zip(want or "", answers):
@@ -79,14 +92,14 @@ class Vector:
     def settle(self, at, of, actual, want=None):
         decision, decided_ns, request = self.decisions[of]
         try:
-            answer = self.engine.settle(self.base + ns(at), request, decision, decided_ns, actual)
+            answer = self.engine.settle(self.base + ns(at), plain(request), decision, decided_ns, actual)
         except Refused as refusal:
             answer = {"status": str(refusal)}
         check(self, want, answer)
         self._add(at, "settle", of=of, actual=actual, expect=answer)
 
     def reset(self, at, **request):
-        self.engine.reset(self.base + ns(at), request)
+        self.engine.reset(self.base + ns(at), plain(request))
         self._add(at, "reset", request=request, expect={"status": "RL_OK"})
 
     def reload(self, at, rules, ticks=None):
