@@ -12,7 +12,8 @@ import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
 FOLDER = HERE.parent
-MODULES = ("worked", "buckets", "windows", "several", "clock", "settle", "reload", "keys")
+MODULES = ("worked", "buckets", "windows", "several", "clock", "settle", "reload", "keys", "matching", "client_ip", "fields",
+           "loading", "traces")
 LARGEST_TOTAL = 1 << 20
 
 
