@@ -1,0 +1,195 @@
+#include "gateway.hpp"
+
+#include <charconv>
+#include <chrono>
+#include <cstdio>
+#include <string_view>
+#include <thread>
+
+namespace gateway {
+namespace {
+
+constexpr int kThreads = 64;
+/// Above that a path is refused: the library matches it with a regular expression, which recurses for every byte.
+constexpr size_t kMaxPath = 2048;
+
+ratel::Config LoadRules(const std::string& path) {
+  ratel::Config config;
+  config.LoadFile(path);
+  config.SetLog([](int level, std::string_view text) {
+    const char* name = level == RL_LOG_ERROR ? "error" : level == RL_LOG_WARNING ? "warning" : "info";
+    std::fprintf(stderr, "%s: %.*s\n", name, static_cast<int>(text.size()), text.data());
+  });
+  return config;
+}
+
+std::string_view Field(const httplib::Request& request, const char* name) {
+  const auto field = request.headers.find(name);
+  return field == request.headers.end() ? std::string_view() : std::string_view(field->second);
+}
+
+std::vector<std::string_view> Fields(const httplib::Request& request, const char* name) {
+  std::vector<std::string_view> values;
+  const auto [first, last] = request.headers.equal_range(name);
+  for (auto field = first; field != last; ++field) values.emplace_back(field->second);
+  return values;
+}
+
+/// A stand-in for authentication: believes what it is told. A real gateway verifies the token and takes the user from it.
+std::string_view User(const httplib::Request& request) {
+  const std::string_view user = Field(request, "X-User");
+  if (!user.empty()) return user;
+  constexpr std::string_view kBearer = "Bearer ";
+  const std::string_view authorization = Field(request, "Authorization");
+  return authorization.substr(0, kBearer.size()) == kBearer ? authorization.substr(kBearer.size()) : std::string_view();
+}
+
+/// Another stand-in: a real gateway works the cost out from the request. Nothing when the field is not a positive number.
+std::optional<int64_t> Cost(const httplib::Request& request) {
+  const std::string_view text = Field(request, "X-Cost");
+  if (text.empty()) return RL_COST_OF_RULE;
+  int64_t units = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), units);
+  if (error != std::errc() || end != text.data() + text.size() || units < 1) return std::nullopt;
+  return units;
+}
+
+void SetText(httplib::Response& response, int status, const std::string& text) {
+  response.status = status;
+  response.set_content(text + "\n", "text/plain");
+}
+
+httplib::Server::HandlerResponse Handled(httplib::Response& response, int status, const std::string& text) {
+  SetText(response, status, text);
+  return httplib::Server::HandlerResponse::Handled;
+}
+
+/// Copies "Name: value\r\n" lines into a response.
+void SetFields(httplib::Response& response, std::string_view lines) {
+  while (!lines.empty()) {
+    const size_t colon = lines.find(": ");
+    const size_t end = lines.find("\r\n");
+    response.set_header(std::string(lines.substr(0, colon)), std::string(lines.substr(colon + 2, end - colon - 2)));
+    lines.remove_prefix(end + 2);
+  }
+}
+
+/// A body that nobody reads would be taken for the next request: the connection has to end with this answer.
+void LeaveBody(httplib::Request& request) {
+  if (!HasBody(request)) return;
+  request.headers.erase("Connection");
+  request.headers.emplace("Connection", "close");
+}
+
+bool TakesBody(const httplib::Request& request) {
+  return request.method == "POST" || request.method == "PUT" || request.method == "PATCH" ||
+         (request.method == "DELETE" && request.has_header("Content-Length"));
+}
+
+/// As docs/headers.md says: only what is over a limit is a 429.
+int StatusOf(const ratel::Decision& decision) {
+  switch (decision.Reason()) {
+    case RL_REASON_BLOCKED:
+      return 403;
+    case RL_REASON_STORE:
+      return 503;
+    default:
+      return 429;
+  }
+}
+
+}  // namespace
+
+Gateway::Gateway(const Options& options) : options_(options), registry_(LoadRules(options.rules)) {
+  registry_.Watch(options.rules, std::chrono::milliseconds(options.watch_ms));
+  if (!options.upstream.empty()) upstream_.emplace(options.upstream);
+
+  server_.new_task_queue = [] { return new httplib::ThreadPool(kThreads); };
+  server_.set_keep_alive_max_count(1000);
+  server_.set_keep_alive_timeout(2);
+  server_.set_tcp_nodelay(true);
+  server_.set_pre_routing_handler([this](const auto& request, auto& response) { return Arrive(request, response); });
+
+  const auto plain = [this](const auto& request, auto& response) { Answer(request, response, nullptr); };
+  const auto with_body = [this](const auto& request, auto& response, const auto& body) {
+    Answer(request, response, HasBody(request) ? &body : nullptr);
+  };
+  const char* const any = "[\\s\\S]*";
+  server_.Get(any, plain).Options(any, plain);
+  server_.Post(any, with_body).Put(any, with_body).Patch(any, with_body).Delete(any, with_body);
+  // What the library refuses by itself leaves a connection that nobody should go on with.
+  server_.set_error_handler([](const httplib::Request&, httplib::Response& response) {
+    if (response.has_header("Content-Type")) return;
+    SetText(response, response.status, "bad request");
+    response.set_header("Connection", "close");
+  });
+}
+
+bool Gateway::Bind() {
+  if (options_.port == 0) {
+    port_ = server_.bind_to_any_port(options_.host.c_str());
+  } else if (server_.bind_to_port(options_.host.c_str(), options_.port)) {
+    port_ = options_.port;
+  }
+  return port_ > 0;
+}
+
+void Gateway::Stop() {
+  // The library forgets a stop that comes before it serves.
+  for (int i = 0; i < 1000 && !server_.is_running(); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  server_.stop();
+}
+
+Gateway::Verdict Gateway::Arrive(const httplib::Request& received, httplib::Response& response) {
+  // The library shows its own request as const.
+  auto& request = const_cast<httplib::Request&>(received);
+  PutAside(request);
+  const Verdict verdict = Decide(request, response);
+  if (verdict == Verdict::Handled || !TakesBody(request)) LeaveBody(request);
+  return verdict;
+}
+
+Gateway::Verdict Gateway::Decide(const httplib::Request& request, httplib::Response& response) {
+  if (request.path.size() > kMaxPath) return Handled(response, 414, "the path is too long");
+  if (request.path == "/metrics") {
+    response.set_content(registry_.Prometheus(), "text/plain; version=0.0.4");
+    return Verdict::Handled;
+  }
+  const std::optional<int64_t> cost = Cost(request);
+  if (!cost) return Handled(response, 400, "X-Cost is a whole number, at least 1");
+
+  const std::string address = ClientAddress(request);
+  ratel::Request question;
+  question.Method(request.method).Path(request.target).Ip(address);
+  question.User(User(request)).ApiKey(Field(request, "X-Api-Key")).Cost(*cost);
+  const ratel::Decision decision = registry_.Allow(question);
+  SetFields(response, registry_.Headers(decision));
+  if (!decision) return Refuse(decision, response);
+  if (decision.Delay().count() > 0) std::this_thread::sleep_for(decision.Delay());
+  return Verdict::Unhandled;
+}
+
+Gateway::Verdict Gateway::Refuse(const ratel::Decision& decision, httplib::Response& response) const {
+  response.status = StatusOf(decision);
+  response.set_content(registry_.Problem(decision), "application/problem+json");
+  return Verdict::Handled;
+}
+
+std::string Gateway::ClientAddress(const httplib::Request& request) const {
+  return registry_.ClientIp(request.remote_addr, Fields(request, "X-Forwarded-For"), Fields(request, "Forwarded"));
+}
+
+void Gateway::Answer(const httplib::Request& request, httplib::Response& response,
+                     const httplib::ContentReader* body) const {
+  if (upstream_) return upstream_->Forward(request, response, body);
+  size_t received = 0;
+  if (body != nullptr) {
+    (*body)([&received](const char*, size_t size) {
+      received += size;
+      return true;
+    });
+  }
+  SetText(response, 200, "served " + request.method + ", " + std::to_string(received) + " bytes of body");
+}
+
+}  // namespace gateway
