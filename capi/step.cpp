@@ -19,7 +19,7 @@ void HeldState::Read(std::string_view bytes, const Charge& charge, Micros now) {
   if (!held || held->numbers.spec.algorithm != numbers_->spec.algorithm) return;
   stale_ = held->numbers.spec != numbers_->spec;
   if (is_log()) {
-    if (held->numbers.tick != numbers_->tick) held->entries = ConvertEntries(held->numbers, *numbers_, held->entries, now);
+    if (stale_) held->entries = ConvertEntries(held->numbers, *numbers_, held->entries, now);
     log_ = LogVector(std::move(held->entries));
   } else {
     state_ = stale_ ? Convert(held->numbers, *numbers_, held->state, now) : held->state;
