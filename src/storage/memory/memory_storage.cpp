@@ -16,20 +16,29 @@ namespace {
 /// How long a slot stays reserved for a request with several limits that is being decided.
 constexpr Micros kBlankFor = 1'000'000;
 
-/// A sliding log's ring as it counts under the charge's numbers: after a reload that changed the tick its times are converted as they are read.
+/// What a ring that was written under other numbers has to lose before it counts under the charge's: what had aged out under those is gone, and what
+/// their clock firewall would have pulled back counts as made now. (Every log has ticks of 1 us, so there is nothing else to convert.)
+struct Carried {
+  size_t skipped = 0;           ///< so many of the oldest
+  size_t ahead = SIZE_MAX;      ///< from this one on
+  Tick pulled_back_to = 0;
+};
+
 class RingView {
  public:
-  RingView(Ring ring, const Numbers* from, const Numbers& to, Micros now) noexcept : ring_(ring), from_(from), to_(to), now_(now) {}
-  size_t size() const noexcept { return ring_.size(); }
-  Tick At(size_t i) const noexcept { return Converted(ring_.At(i)); }
-  uint64_t UnitsThrough(size_t i) const noexcept { return ring_.UnitsThrough(i); }
-  Tick Converted(Tick at) const noexcept { return from_ == nullptr ? at : ConvertInstant(*from_, to_, at, now_); }
+  RingView(Ring ring, const Carried& carried) noexcept : ring_(ring), carried_(carried) {}
+  size_t size() const noexcept { return SubtractFloor(ring_.size(), carried_.skipped); }
+  Tick At(size_t i) const noexcept {
+    const size_t at = carried_.skipped + i;
+    return at >= carried_.ahead ? carried_.pulled_back_to : ring_.At(at);
+  }
+  uint64_t UnitsThrough(size_t i) const noexcept {
+    return ring_.UnitsThrough(carried_.skipped + i) - (carried_.skipped == 0 ? 0 : ring_.UnitsThrough(carried_.skipped - 1));
+  }
 
  private:
   Ring ring_;
-  const Numbers* from_;
-  const Numbers& to_;
-  Micros now_;
+  Carried carried_;
 };
 
 /// One charge being decided: where its state is, what it was, what it will be.
@@ -57,7 +66,7 @@ class Cell {
     place_ = place;
     state_ = {};
     ring_ = Ring();
-    old_numbers_ = nullptr;
+    carried_ = {};
     stale_ = false;
     if (!place) return true;
     const Lead lead = place.line->ReadLead(place.slot);
@@ -77,8 +86,13 @@ class Cell {
   /// Fills charge().outcome; afterwards the cell knows what it would write.
   void Decide(Spend spend) noexcept { Evaluate(charge_->cost, spend); }
 
-  /// The request as a whole is denied by others: nothing is spent here.
-  void Uncharge() noexcept { Evaluate(charge_->cost, Spend::kNo); }
+  /// The request as a whole is denied by others: nothing is spent here, but what the clock firewall pulled back stays so.
+  void Uncharge() noexcept {
+    Evaluate(charge_->cost, Spend::kNo);
+    const Outcome outcome = charge_->outcome;
+    Evaluate(numbers().capacity + 1, Spend::kYes);
+    charge_->outcome = outcome;
+  }
 
   /// What was read, and what spending would leave, for explain.
   void Describe() noexcept {
@@ -107,7 +121,8 @@ class Cell {
   /// Sees to it that the entries will fit. False when memory is out.
   bool Reserve(RingPool& rings) noexcept {
     if (!is_log() || change_.append_cost == 0) return true;
-    const size_t need = ring_.size() - std::min(change_.drop_front, ring_.size()) + 1;
+    const size_t size = View().size();
+    const size_t need = size - std::min(change_.drop_front, size) + 1;
     if (need > ring_.capacity() && need <= bigger_.capacity()) return true;
     GiveBack(rings);
     if (need <= ring_.capacity()) return true;
@@ -145,7 +160,7 @@ class Cell {
   }
 
  private:
-  RingView View() const noexcept { return {ring_, old_numbers_, numbers(), now_}; }
+  RingView View() const noexcept { return {ring_, carried_}; }
 
   void ReadUnder(uint16_t version) noexcept {
     stale_ = true;
@@ -155,7 +170,8 @@ class Cell {
       return;
     }
     if (is_log()) {
-      if (old->tick != numbers().tick) old_numbers_ = old;
+      const LogWindow window = LogWindowAt(*old, ring_, tick_);
+      carried_ = {window.first, window.pulled_back ? window.ahead : SIZE_MAX, tick_};
     } else {
       state_ = Convert(*old, numbers(), state_, now_);
     }
@@ -187,16 +203,14 @@ class Cell {
       bigger_ = Ring();
     }
     if (ring.none()) return 0;
-    if (old_numbers_ != nullptr) {
-      const RingView view = View();
-      ring.Retime([&view](Tick at) { return view.Converted(at); });
-    }
+    if (carried_.ahead != SIZE_MAX) ring.MergeFrom(carried_.ahead, carried_.pulled_back_to);
+    ring.DropFront(carried_.skipped);
     if (correction_.change) {
       ring.Replace(correction_.index, correction_.cost);
       return ring.handle();
     }
-    if (change_.retime) ring.MergeFrom(change_.retime_from, change_.retime_to);
     ring.DropFront(change_.drop_front);
+    if (change_.retime) ring.MergeFrom(change_.retime_from - change_.drop_front, change_.retime_to);
     if (change_.append_cost != 0) {
       if (ring.size() != 0 && ring.At(ring.size() - 1) == change_.append_at) {
         ring.AddToNewest(change_.append_cost);
@@ -225,7 +239,7 @@ class Cell {
   State next_;   ///< as it would be written
   Ring ring_;
   Ring bigger_;
-  const Numbers* old_numbers_ = nullptr;  ///< a log's, when its times are in other ticks
+  Carried carried_;
   LogChange change_;
   LogCorrection correction_;
   bool stale_ = false;

@@ -45,11 +45,6 @@ class Ring {
   void MergeFrom(size_t from, Tick at) noexcept;
   /// Entry i costs `cost` from now on; 0 removes it.
   void Replace(size_t i, uint64_t cost) noexcept;
-  /// Every time becomes convert(time).
-  template <class Convert>
-  void Retime(Convert convert) noexcept {
-    for (size_t i = 0; i < size(); ++i) SetAt(i, convert(At(i)));
-  }
   /// Copies all entries of `from` into this empty ring.
   void CopyFrom(const Ring& from) noexcept;
 

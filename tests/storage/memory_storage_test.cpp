@@ -1,0 +1,244 @@
+// The embedded store against the reference, and what is its own: growth, eviction, memory.
+#include "storage/memory/memory_storage.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+#include <set>
+
+#include "tests/storage/support.hpp"
+
+namespace ratel::test {
+namespace {
+
+constexpr Micros kStart = 1'700'000'000'000'000;
+
+Status ApplyOne(Storage& storage, Charge& charge, Micros now, Mode mode = Mode::kSpend) {
+  Operation operation{{&charge, 1}, now, mode};
+  return storage.Apply(operation);
+}
+
+bool Take(Storage& storage, const Versions& versions, uint64_t key, Micros now, uint64_t cost = 1) {
+  Charge charge = ChargeFor(versions, 0, key, cost);
+  EXPECT_EQ(ApplyOne(storage, charge, now), Status::kOk);
+  return charge.outcome.allowed;
+}
+
+uint64_t Remaining(Storage& storage, const Versions& versions, uint64_t key, Micros now) {
+  Charge charge = ChargeFor(versions, 0, key);
+  EXPECT_EQ(ApplyOne(storage, charge, now, Mode::kPeek), Status::kOk);
+  return charge.outcome.remaining;
+}
+
+uint64_t Keys(Storage& storage) {
+  uint64_t keys = 0;
+  EXPECT_EQ(storage.KeyCount(keys), Status::kOk);
+  return keys;
+}
+
+class EachAlgorithm : public testing::TestWithParam<Algorithm> {};
+INSTANTIATE_TEST_SUITE_P(All, EachAlgorithm, testing::ValuesIn(kAlgorithms), [](const auto& info) { return std::string(ToText(info.param)); });
+
+TEST_P(EachAlgorithm, AdmitsTheLimitOfEveryKeyWhileTheTableGrows) {
+  const auto storage = MakeMemoryStorage({});
+  const Versions versions({Make(GetParam(), 3, 60'000'000)});
+  constexpr uint64_t kCount = 60'000;
+  for (int round = 0; round < 4; ++round) {
+    for (uint64_t key = 0; key < kCount; ++key) ASSERT_EQ(Take(*storage, versions, key, kStart), round < 3) << "key " << key << " round " << round;
+  }
+  EXPECT_EQ(Keys(*storage), kCount);
+}
+
+// Random requests over few keys and over many, one limit and several, spends, peeks, settles, resets, reloads to other numbers, clocks that step back.
+TEST_P(EachAlgorithm, AnswersAsTheReference) {
+  for (uint64_t seed = 1; seed <= 30; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    std::mt19937_64 random(seed);
+    const auto pick = [&](uint64_t below) { return random() % below; };
+    const Versions versions({Make(GetParam(), 1 + pick(9), 1'000'000), Make(GetParam(), 1 + pick(20), 2'000'000), Make(GetParam(), 999 + pick(3), 7'000'000)});
+    const auto storage = MakeMemoryStorage({});
+    ReferenceStorage reference;
+    const uint64_t keys = seed % 3 == 0 ? 5000 : seed % 3 == 1 ? 6 : 1;
+    Micros now = kStart;
+    uint16_t version = 0;
+    for (int step = 0; step < 4000; ++step) {
+      // Among several keys one that equals "new" may be dropped at once, which a clock that steps back would show.
+      if (keys == 1 && pick(10) == 0) now = now - pick(pick(5) == 0 ? 30'000'000 : 3'000'000);
+      now += pick(4) == 0 ? pick(1'500'000) : pick(300);
+      if (pick(500) == 0) version = static_cast<uint16_t>(pick(3));
+      std::vector<Charge> charges;
+      std::set<uint64_t> used;
+      const uint64_t count = pick(4) == 0 ? 1 + pick(std::min<uint64_t>(keys, 5)) : 1;
+      while (used.size() < count) {
+        const uint64_t key = pick(keys);
+        if (used.insert(key).second) charges.push_back(ChargeFor(versions, version, key, pick(5) == 0 ? 1 + pick(12) : 1, pick(6) == 0));
+      }
+      std::vector<Charge> expected = charges;
+      const uint64_t kind = pick(20);
+      Operation operation{charges, now, kind == 0 ? Mode::kSettle : kind == 1 ? Mode::kForget : Mode::kSpend};
+      operation.charged_at = now - pick(1'200'000);
+      operation.actual = pick(10);
+      Operation same = operation;
+      same.charges = expected;
+      ASSERT_EQ(storage->Apply(operation), Status::kOk);
+      ASSERT_EQ(reference.Apply(same), Status::kOk);
+      if (operation.mode == Mode::kForget) continue;
+      for (size_t i = 0; i < charges.size(); ++i) {
+        ASSERT_TRUE(SameAnswer(charges[i].outcome, expected[i].outcome))
+            << "step " << step << " charge " << i << " mode " << int(operation.mode) << " allowed " << charges[i].outcome.allowed << expected[i].outcome.allowed
+            << " remaining " << charges[i].outcome.remaining << "/" << expected[i].outcome.remaining << " retry " << charges[i].outcome.retry_at << "/"
+            << expected[i].outcome.retry_at << " reset " << charges[i].outcome.reset_at << "/" << expected[i].outcome.reset_at;
+      }
+    }
+  }
+}
+
+TEST_P(EachAlgorithm, PeekSpendsNothingAndTellsBeforeAndAfter) {
+  const auto storage = MakeMemoryStorage({});
+  const Versions versions({Make(GetParam(), 5, 1'000'000)});
+  for (int i = 0; i < 3; ++i) ASSERT_TRUE(Take(*storage, versions, 1, kStart));
+  for (int i = 0; i < 10; ++i) EXPECT_EQ(Remaining(*storage, versions, 1, kStart), 2u);
+  EXPECT_EQ(Remaining(*storage, versions, 2, kStart), 5u);
+  EXPECT_EQ(Keys(*storage), 1u) << "a peek makes no key";
+  Charge charge = ChargeFor(versions, 0, 1);
+  ApplyOne(*storage, charge, kStart, Mode::kPeek);
+  EXPECT_NE(charge.before, State{});
+  EXPECT_NE(charge.after, charge.before);
+}
+
+TEST_P(EachAlgorithm, EvictIdleDropsWhatIsAsNewAndNothingElse) {
+  const auto storage = MakeMemoryStorage({});
+  const Versions versions({Make(GetParam(), 5, 1'000'000), Make(GetParam(), 5, 100'000'000)});
+  for (uint64_t key = 0; key < 1000; ++key) Take(*storage, versions, key, kStart);
+  for (uint64_t key = 1000; key < 1100; ++key) {
+    Charge charge = ChargeFor(versions, 1, key);
+    ApplyOne(*storage, charge, kStart);
+  }
+  uint64_t evicted = 0;
+  ASSERT_EQ(storage->EvictIdle(kStart + 10'000'000, evicted), Status::kOk);
+  EXPECT_EQ(evicted, 1000u);
+  EXPECT_EQ(Keys(*storage), 100u);
+  Charge alive = ChargeFor(versions, 1, 1000);
+  ApplyOne(*storage, alive, kStart + 10'000'000, Mode::kPeek);
+  EXPECT_EQ(alive.outcome.remaining, 4u);
+  EXPECT_EQ(storage->Counters().evicted_live, 0u);
+}
+
+TEST_P(EachAlgorithm, NeverFitsMakesNoKey) {
+  const auto storage = MakeMemoryStorage({});
+  const Versions versions({Make(GetParam(), 5, 1'000'000)});
+  Charge charge = ChargeFor(versions, 0, 1, 6);
+  ASSERT_EQ(ApplyOne(*storage, charge, kStart), Status::kOk);
+  EXPECT_FALSE(charge.outcome.allowed);
+  EXPECT_TRUE(charge.outcome.never_fits);
+  EXPECT_EQ(charge.outcome.remaining, 5u);
+  EXPECT_EQ(Keys(*storage), 0u);
+}
+
+TEST_P(EachAlgorithm, OneShotKeysDoNotMakeTheTableGrow) {
+  const auto storage = MakeMemoryStorage({});
+  const Versions versions({Make(GetParam(), 2, 1'000)});
+  // At most 1,000 keys are alive at any time; each is seen once.
+  for (uint64_t key = 0; key < 200'000; ++key) ASSERT_TRUE(Take(*storage, versions, key, kStart + key));
+  EXPECT_LT(Keys(*storage), 20'000u);
+  EXPECT_EQ(storage->Counters().evicted_live, 0u);
+}
+
+// B225: a full table drops one key at a time, never the attacker's own count.
+TEST_P(EachAlgorithm, AtTheBoundTheKeyNearestToExpiryGoesFirst) {
+  const auto storage = MakeMemoryStorage({.max_keys = 3});
+  const Versions versions({Make(GetParam(), 5, 1'000'000), Make(GetParam(), 5, 100'000'000)});
+  Charge late = ChargeFor(versions, 1, 1);
+  ASSERT_EQ(ApplyOne(*storage, late, kStart), Status::kOk);
+  ASSERT_TRUE(Take(*storage, versions, 2, kStart));
+  Charge also_late = ChargeFor(versions, 1, 3);
+  ASSERT_EQ(ApplyOne(*storage, also_late, kStart), Status::kOk);
+  EXPECT_EQ(Keys(*storage), 3u);
+  Charge fourth = ChargeFor(versions, 1, 4);
+  ASSERT_EQ(ApplyOne(*storage, fourth, kStart), Status::kOk);
+  EXPECT_EQ(Keys(*storage), 3u);
+  EXPECT_EQ(storage->Counters().evicted_live, 1u);
+  EXPECT_EQ(Remaining(*storage, versions, 2, kStart), 5u) << "this one was nearest to expiry";
+  Charge again = ChargeFor(versions, 1, 1);
+  ASSERT_EQ(ApplyOne(*storage, again, kStart, Mode::kPeek), Status::kOk);
+  EXPECT_EQ(again.outcome.remaining, 4u);
+}
+
+TEST_P(EachAlgorithm, AtTheBoundAKeyAtItsLimitStaysBeforeOneThatIsNot) {
+  const auto storage = MakeMemoryStorage({.max_keys = 100});
+  const Versions versions({Make(GetParam(), 2, 1'000'000), Make(GetParam(), 2, 3600'000'000)});
+  ASSERT_TRUE(Take(*storage, versions, 7, kStart));
+  ASSERT_TRUE(Take(*storage, versions, 7, kStart));
+  for (uint64_t key = 1000; key < 3000; ++key) {
+    Charge charge = ChargeFor(versions, 1, key);
+    ASSERT_EQ(ApplyOne(*storage, charge, kStart), Status::kOk);
+    ASSERT_TRUE(charge.outcome.allowed);
+  }
+  EXPECT_EQ(Keys(*storage), 100u);
+  EXPECT_EQ(storage->Counters().evicted_live, 1901u);
+  EXPECT_FALSE(Take(*storage, versions, 7, kStart)) << "the flood must not free a key at its limit, though it expires first";
+}
+
+TEST_P(EachAlgorithm, ABoundedTableHoldsItsBoundAndNoMore) {
+  const auto storage = MakeMemoryStorage({.max_keys = 5000});
+  const Versions versions({Make(GetParam(), 2, 3600'000'000)});
+  for (uint64_t key = 0; key < 5000; ++key) ASSERT_TRUE(Take(*storage, versions, key, kStart));
+  EXPECT_EQ(storage->Counters().evicted_live, 0u);
+  for (uint64_t key = 0; key < 5000; ++key) ASSERT_EQ(Remaining(*storage, versions, key, kStart), 1u);
+  for (uint64_t key = 5000; key < 20'000; ++key) ASSERT_TRUE(Take(*storage, versions, key, kStart));
+  EXPECT_EQ(Keys(*storage), 5000u);
+  EXPECT_EQ(storage->Counters().evicted_live, 15'000u);
+}
+
+TEST_P(EachAlgorithm, SeveralLimitsNeedRoomTogetherEvenBeyondTheBound) {
+  const auto storage = MakeMemoryStorage({.max_keys = 1});
+  const Versions versions({Make(GetParam(), 2, 1'000'000)});
+  std::vector<Charge> charges;
+  for (uint64_t key = 0; key < 10; ++key) charges.push_back(ChargeFor(versions, 0, key));
+  Operation operation{charges, kStart, Mode::kSpend};
+  ASSERT_EQ(storage->Apply(operation), Status::kOk);
+  EXPECT_TRUE(Admits(charges));
+  ASSERT_TRUE(Take(*storage, versions, 77, kStart));
+}
+
+TEST_P(EachAlgorithm, ManyAnswersAsOneByOne) {
+  const auto batch = MakeMemoryStorage({});
+  const auto single = MakeMemoryStorage({});
+  const Versions versions({Make(GetParam(), 3, 1'000'000)});
+  std::mt19937_64 random(5);
+  for (int round = 0; round < 200; ++round) {
+    std::vector<Charge> a;
+    for (int i = 0; i < 32; ++i) a.push_back(ChargeFor(versions, 0, random() % 200));
+    std::vector<Charge> b = a;
+    std::vector<Operation> operations;
+    std::vector<Status> statuses(32);
+    const Micros now = kStart + static_cast<Micros>(round) * 50'000;
+    for (Charge& charge : a) operations.push_back({{&charge, 1}, now, Mode::kSpend});
+    batch->ApplyMany(operations, statuses);
+    for (size_t i = 0; i < a.size(); ++i) {
+      ASSERT_EQ(statuses[i], Status::kOk);
+      ApplyOne(*single, b[i], now);
+      ASSERT_TRUE(SameAnswer(a[i].outcome, b[i].outcome));
+    }
+  }
+}
+
+TEST(MemoryStorage, TooManyLimitsAreRefused) {
+  const auto storage = MakeMemoryStorage({});
+  const Versions versions({Make(Algorithm::kTokenBucket, 2, 1'000'000)});
+  std::vector<Charge> charges;
+  for (uint64_t key = 0; key <= kMaxChargesPerOperation; ++key) charges.push_back(ChargeFor(versions, 0, key));
+  Operation operation{charges, kStart, Mode::kSpend};
+  EXPECT_EQ(storage->Apply(operation), Status::kUnsupported);
+  EXPECT_EQ(Keys(*storage), 0u);
+}
+
+TEST(MemoryStorage, SaysItsSizeInAdvance) {
+  EXPECT_EQ(MemoryTableBytes(1'000'000) % 4096, 0u);
+  EXPECT_LE(MemoryTableBytes(1'000'000), 160u << 20);
+  EXPECT_THROW(MakeMemoryStorage({.max_keys = uint64_t{1} << 60}), std::bad_alloc);
+}
+
+}  // namespace
+}  // namespace ratel::test
