@@ -6,12 +6,15 @@
 namespace ratel {
 namespace {
 
-/// credits / unit with up to three digits after the point, cut.
-std::string Units(uint64_t credits, uint64_t unit) {
-  std::string text = std::to_string(credits / unit);
-  const auto thousandths = static_cast<uint64_t>(static_cast<Wide>(credits % unit) * 1000 / unit);
-  if (thousandths == 0) return text;
-  const std::string digits = std::to_string(1000 + thousandths);
+enum class Round : bool { kDown, kUp };
+
+/// credits / unit with up to three digits after the point.
+std::string Units(uint64_t credits, uint64_t unit, Round round) {
+  const Wide scaled = static_cast<Wide>(credits) * 1000 + (round == Round::kUp ? unit - 1 : 0);
+  const auto thousandths = static_cast<uint64_t>(scaled / unit);
+  std::string text = std::to_string(thousandths / 1000);
+  if (thousandths % 1000 == 0) return text;
+  const std::string digits = std::to_string(1000 + thousandths % 1000);
   return text + '.' + digits.substr(1, digits.find_last_not_of('0'));
 }
 
@@ -23,15 +26,16 @@ std::string Until(const Numbers& numbers, Tick at, Micros now) {
 }
 
 std::string TokenBucketText(const Numbers& numbers, const State& state, Micros now) {
-  const uint64_t debt = LevelAt(numbers, state, numbers.TickOf(now)).debt;
-  const std::string level = debt <= numbers.full ? Units(numbers.full - debt, numbers.unit)
-                                                 : "-" + Units(debt - numbers.full, numbers.unit);
-  return "level " + level + Of(numbers) + ", full in " + Until(numbers, state.expiry, now);
+  const Level level = LevelAt(numbers, state, numbers.TickOf(now));
+  const std::string units = level.debt <= numbers.full ? Units(numbers.full - level.debt, numbers.unit, Round::kDown)
+                                                       : "-" + Units(level.debt - numbers.full, numbers.unit, Round::kUp);
+  return "level " + units + Of(numbers) + ", full in " + Until(numbers, level.at + numbers.per_refill.Ceil(level.debt), now);
 }
 
 std::string LeakyBucketText(const Numbers& numbers, const State& state, Micros now) {
-  const uint64_t queue = LevelAt(numbers, state, numbers.TickOf(now)).debt;
-  return "queue " + Units(queue, numbers.unit) + Of(numbers) + ", empty in " + Until(numbers, state.expiry, now);
+  const Level level = LevelAt(numbers, state, numbers.TickOf(now));
+  return "queue " + Units(level.debt, numbers.unit, Round::kUp) + Of(numbers) + ", empty in " +
+         Until(numbers, level.at + numbers.per_refill.Ceil(level.debt), now);
 }
 
 std::string FixedWindowText(const Numbers& numbers, const State& state, Micros now) {

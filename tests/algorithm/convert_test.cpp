@@ -1,0 +1,189 @@
+// A state over a reload (semantics.md 9).
+
+#include "algorithm/convert.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+#include <vector>
+
+#include "property/engine.hpp"
+
+namespace ratel {
+namespace {
+
+using enum Algorithm;
+
+constexpr Micros kSecond = 1'000'000;
+constexpr Tick kStart = 1'700'000'040 * kSecond;
+
+Numbers Make(Algorithm algorithm, uint64_t limit, Micros window, uint64_t burst = 0) {
+  auto numbers = Resolve({algorithm, limit, window, burst});
+  EXPECT_TRUE(numbers);
+  return *numbers;
+}
+
+/// What a state leaves at an instant.
+uint64_t Remaining(const Numbers& numbers, State state, Micros now) {
+  return Step(numbers, state, numbers.TickOf(now), 1, Spend::kNo).remaining;
+}
+
+State Spent(const Numbers& numbers, uint64_t cost, Micros now) {
+  State state;
+  EXPECT_TRUE(Step(numbers, state, numbers.TickOf(now), cost, Spend::kYes).allowed);
+  return state;
+}
+
+TEST(Convert, NewStaysNewAndTheSameNumbersChangeNothing) {
+  for (const Algorithm algorithm : {kTokenBucket, kLeakyBucket, kFixedWindow, kSlidingCounter}) {
+    const Numbers from = Make(algorithm, 10, kSecond);
+    const Numbers to = Make(algorithm, 20, 2 * kSecond);
+    EXPECT_EQ(Convert(from, to, {}, kStart), State{});
+    const State spent = Spent(from, 3, kStart);
+    EXPECT_EQ(Convert(from, from, spent, kStart), spent);
+    EXPECT_EQ(Convert(from, to, spent, kStart + 2 * kSecond), State{});
+  }
+}
+
+TEST(Convert, ABucketsLevelCarriesOverInUnits) {
+  const Numbers ten = Make(kTokenBucket, 10, kSecond);
+  const State three_left = Spent(ten, 7, kStart);
+  EXPECT_EQ(Remaining(Make(kTokenBucket, 20, kSecond), Convert(ten, Make(kTokenBucket, 20, kSecond), three_left, kStart), kStart), 3u);
+  EXPECT_EQ(Remaining(Make(kTokenBucket, 2, kSecond), Convert(ten, Make(kTokenBucket, 2, kSecond), three_left, kStart), kStart), 2u);
+  EXPECT_EQ(Convert(ten, Make(kTokenBucket, 2, kSecond), three_left, kStart), State{});
+}
+
+TEST(Convert, TheNewRateAppliesFromTheReloadOn) {
+  const Numbers slow = Make(kTokenBucket, 10, 10 * kSecond);
+  const Numbers fast = Make(kTokenBucket, 1000, kSecond);
+  State state = Convert(slow, fast, Spent(slow, 10, kStart), kStart + 2 * kSecond);
+  EXPECT_EQ(Remaining(fast, state, kStart + 2 * kSecond), 2u);
+  EXPECT_EQ(Remaining(fast, state, kStart + 2 * kSecond + 10'000), 12u);
+}
+
+TEST(Convert, AQueueCarriesOverInUnits) {
+  const Numbers ten = Make(kLeakyBucket, 10, 10 * kSecond);
+  const State seven_queued = Spent(ten, 7, kStart);
+  const Numbers twenty = Make(kLeakyBucket, 20, 10 * kSecond);
+  EXPECT_EQ(Remaining(twenty, Convert(ten, twenty, seven_queued, kStart), kStart), 13u);
+  const Numbers four = Make(kLeakyBucket, 4, 10 * kSecond);
+  const State full = Convert(ten, four, seven_queued, kStart);
+  EXPECT_EQ(full.value, four.full);
+}
+
+TEST(Convert, ADebtCarriesOverOneNewCapacityDeepAtMost) {
+  for (const Algorithm algorithm : {kTokenBucket, kLeakyBucket}) {
+    const Numbers ten = Make(algorithm, 10, 10 * kSecond);
+    State state = Spent(ten, 10, kStart);
+    Settle(ten, state, kStart, kStart, 10, 16);
+    const Numbers eight = Make(algorithm, 8, 10 * kSecond);
+    EXPECT_EQ(Convert(ten, eight, state, kStart).value, eight.full + 6 * eight.unit);
+    const Numbers four = Make(algorithm, 4, 10 * kSecond);
+    EXPECT_EQ(Convert(ten, four, state, kStart).value, 2 * four.full);
+  }
+}
+
+TEST(Convert, ARunningCountMovesIntoTheWindowThatHoldsNow) {
+  const Numbers minute = Make(kFixedWindow, 10, 60 * kSecond);
+  const State seven = Spent(minute, 7, kStart + kSecond);
+  const Numbers second = Make(kFixedWindow, 9, kSecond);
+  const Micros now = kStart + 30 * kSecond + 1;
+  EXPECT_EQ(Convert(minute, second, seven, now), (State{kStart + 31 * kSecond, 7}));
+  const Numbers hour = Make(kFixedWindow, 5, 3600 * kSecond);
+  const State kept = Convert(minute, hour, seven, now);
+  EXPECT_EQ(kept.value, 7u);
+  EXPECT_EQ(kept.expiry % (3600 * kSecond), 0u);
+  EXPECT_EQ(Remaining(hour, kept, now), 0u);
+  EXPECT_EQ(Convert(minute, Make(kFixedWindow, 2, kSecond), seven, now).value, 4u);
+}
+
+TEST(Convert, ASlidingCounterAddsWhatThePreviousWindowStillWeighs) {
+  const Numbers from = Make(kSlidingCounter, 10, 10 * kSecond);
+  State state = Spent(from, 7, kStart);
+  EXPECT_TRUE(Step(from, state, kStart + 11 * kSecond, 2, Spend::kYes).allowed);
+  const Numbers to = Make(kSlidingCounter, 20, 60 * kSecond);
+  // At 13 s the seven weigh 4.9, taken for 5.
+  EXPECT_EQ(Convert(from, to, state, kStart + 13 * kSecond), (State{kStart + 120 * kSecond, 7}));
+}
+
+TEST(Convert, LogEntriesCarryOverAsTheyAre) {
+  const Numbers from = Make(kSlidingLog, 10, 10 * kSecond);
+  const Numbers to = Make(kSlidingLog, 2, 60 * kSecond);
+  const std::vector<LogEntry> entries{{kStart, 2}, {kStart + 5 * kSecond, 3}};
+  EXPECT_EQ(ConvertEntries(from, to, entries, kStart + 9 * kSecond), entries);
+  EXPECT_EQ(ConvertEntries(from, to, entries, kStart + 10 * kSecond), std::vector<LogEntry>({entries[1]}));
+  EXPECT_TRUE(ConvertEntries(from, to, entries, kStart + 15 * kSecond).empty());
+  EXPECT_TRUE(ConvertEntries(from, to, {}, kStart).empty());
+  const std::vector<LogEntry> pulled_back{{kStart - 20 * kSecond, 5}};
+  EXPECT_EQ(ConvertEntries(from, to, entries, kStart - 20 * kSecond), pulled_back);
+}
+
+TEST(Convert, InstantsAreRoundedUpButNotPastNow) {
+  Numbers fine = Make(kSlidingLog, 10, 10 * kSecond);
+  Numbers coarse = fine;
+  coarse.tick_exponent = 6;
+  coarse.tick = kSecond;
+  coarse.window = 10;
+  EXPECT_EQ(ConvertInstant(fine, coarse, 4'000'001, 9 * kSecond), 5u);
+  EXPECT_EQ(ConvertInstant(fine, coarse, 9'000'001, 9'000'002), 9u);
+  EXPECT_EQ(ConvertInstant(fine, coarse, 11'000'001, 9'000'002), 12u);
+  EXPECT_EQ(ConvertInstant(coarse, fine, 4, 9 * kSecond), 4'000'000u);
+  const std::vector<LogEntry> entries{{3'200'000, 2}, {3'300'000, 3}};
+  EXPECT_EQ(ConvertEntries(fine, coarse, entries, 9 * kSecond), std::vector<LogEntry>({{4, 5}}));
+}
+
+LimitSpec RandomSpec(std::mt19937_64& random, Algorithm algorithm) {
+  LimitSpec spec{algorithm, 1 + (random() >> (random() % 64)), 1 + (random() >> (11 + random() % 53)), 0};
+  if (random() % 2) spec.window = (spec.window / kSecond + 1) * kSecond;
+  if (IsBucket(algorithm) && random() % 2) spec.burst = 1 + (random() >> (random() % 64));
+  return spec;
+}
+
+Numbers RandomNumbers(std::mt19937_64& random, Algorithm algorithm) {
+  for (;;) {
+    if (auto numbers = Resolve(RandomSpec(random, algorithm))) return *numbers;
+  }
+}
+
+// For any two sets of numbers: valid afterwards, nothing handed back at the instant of the reload, and nothing more than the new rate gives later.
+TEST(Convert, HandsNothingBackForAnyNumbers) {
+  constexpr uint64_t kSeed = 4242;
+  SCOPED_TRACE(kSeed);
+  std::mt19937_64 random(kSeed);
+  for (int i = 0; i < 40'000; ++i) {
+    const Algorithm algorithm = std::vector{kTokenBucket, kLeakyBucket, kFixedWindow, kSlidingCounter}[random() % 4];
+    const Numbers from = RandomNumbers(random, algorithm);
+    const Numbers to = RandomNumbers(random, algorithm);
+    const Micros now = (random() >> 11) % kMaxMicros;
+    State state;
+    for (int spent = 0; spent < 3; ++spent) {
+      const Micros at = now - std::min<Micros>(now, (random() % 3) * (from.spec.window / 3));
+      Step(from, state, from.TickOf(at), 1 + random() % from.capacity, Spend::kYes);
+      if (random() % 4 == 0) Settle(from, state, from.TickOf(at), from.TickOf(at), 0, random() % (2 * from.capacity + 1));
+    }
+    const State converted = Convert(from, to, state, now);
+    if (state.expiry <= from.TickOf(now)) {
+      ASSERT_EQ(converted, State{});
+      continue;
+    }
+    const uint64_t before = Remaining(from, state, now);
+    const uint64_t after = Remaining(to, converted, now);
+    if (algorithm == kTokenBucket) {
+      ASSERT_LE(after, before);
+      ASSERT_GE(after + 1, std::min(before, to.capacity));
+    } else {
+      const uint64_t held = from.capacity - before;
+      ASSERT_LE(after, SubtractFloor(to.capacity, std::min(held, to.capacity) - (algorithm == kLeakyBucket && held > 0 ? 1 : 0)));
+    }
+    const State again = Convert(to, from, converted, now);
+    ASSERT_LE(Remaining(from, again, now), from.capacity);
+    if (converted == State{}) continue;
+    State copy = converted;
+    const Outcome outcome = Step(to, copy, to.TickOf(now), to.capacity, Spend::kNo);
+    ASSERT_GT(outcome.reset_at, to.TickOf(now));
+  }
+}
+
+}  // namespace
+}  // namespace ratel
