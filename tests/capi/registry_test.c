@@ -50,7 +50,7 @@ static void reload_keeps_state_and_ids(void **state) {
   for (int n = 0; n < 5; ++n) ask(registry, "ann", START);
   assert_int_equal(RL_OK, rl_registry_reload(registry, ten, NULL));
   assert_int_equal(2, rl_registry_generation(registry));
-  const rl_decision after = ask(registry, "ann", START + 100 * MILLISECOND);
+  const rl_decision after = ask(registry, "ann", START + 200 * MILLISECOND);
   assert_int_equal(1, after.allowed);
   assert_int_equal(2, after.generation);
   assert_int_equal(10, after.limit);
