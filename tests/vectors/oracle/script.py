@@ -142,7 +142,7 @@ class Vector:
         del totals["unknown_client"]
         check(self, want, totals)
         self._add(at, "metrics", expect={"totals": totals,
-                                         "rules": {name: self.engine.per_rule[name] for name in rules}})
+                                         "rules": {name: dict(self.engine.per_rule[name]) for name in rules}})
 
     def document(self):
         out = {"name": self.name, "refs": self.refs, "about": self.about, "base": str(self.base)}

@@ -89,6 +89,7 @@ def counts_stay_with_the_window_of_now():
                      rule("counter", algorithm="sliding_counter", limit=5, window="10s", path="/counter")))
     for path in ("/fixed", "/counter"):
         v.allow(1005, {"remaining": 2}, user="u", path=path, cost=3)
+    for path in ("/fixed", "/counter"):
         v.allow(7, {"allowed": True, "remaining": 0}, user="u", path=path, cost=2)
     v.allow(7, {"allowed": False, "retry": 3}, user="u", path="/fixed")
     v.allow(7, {"allowed": False, "retry": 5}, user="u", path="/counter")
