@@ -8,8 +8,10 @@
 namespace ratel {
 namespace {
 
+/// One pair of braces around the whole segment; "{a}.{b}" is plain text.
 bool IsParameter(std::string_view segment) {
-  return segment.size() >= 2 && segment.front() == '{' && segment.back() == '}';
+  return segment.size() >= 2 && segment.front() == '{' && segment.find_first_of("{}", 1) == segment.size() - 1 &&
+         segment.back() == '}';
 }
 
 void AppendSegment(std::string_view segment, Pattern& pattern) {

@@ -81,7 +81,10 @@ class Reference {
     return segments;
   }
 
-  static bool IsParameter(const std::string& segment) { return segment.front() == '{' && segment.back() == '}'; }
+  static bool IsParameter(const std::string& segment) {
+    return segment.front() == '{' && segment.back() == '}' && std::count(segment.begin(), segment.end(), '{') == 1 &&
+           std::count(segment.begin(), segment.end(), '}') == 1;
+  }
 
   bool CoversPath(const Rule& rule, std::string_view path) const {
     if (rule.path.empty()) return true;
