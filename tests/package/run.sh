@@ -15,6 +15,7 @@ expect() {
 }
 
 with_cmake() {
+  if command -v ccache >/dev/null; then export CMAKE_C_COMPILER_LAUNCHER=ccache CMAKE_CXX_COMPILER_LAUNCHER=ccache; fi
   cmake -G Ninja -S "$root/tests/package/$kind" -B "$work/build" -DPROGRAM="$program" "$@"
   cmake --build "$work/build"
   expect "$work/build/shared"

@@ -93,7 +93,7 @@ static rl_registry *registry_in_memory(void) {
   rl_registry *registry = NULL;
   rl_clock clock = {sizeof clock, 0, &clock_now, read_clock, count_destroy};
   CHECK(rl_config_create(&config, &err) == RL_OK);
-  CHECK(rl_config_load_text(config, text("rules: ["), text("bad.yaml"), &err) == RL_E_CONFIG);
+  CHECK(rl_config_load_text(config, text("rules: 7\n"), text("bad.yaml"), &err) == RL_E_CONFIG);
   CHECK(err.line == 1 && strcmp(err.file, "bad.yaml") == 0);
   CHECK(rl_config_fault(config, 0, &err) == RL_OK);
   CHECK(rl_config_clear(config) == RL_OK);
