@@ -65,7 +65,7 @@ TEST(WorkedValues, ABurstAcrossTheBorderOfASlidingCounterPassesOnce) {
 TEST(WorkedValues, SlidingLogThreePerMinute) {
   Engine engine = Make(Algorithm::kSlidingLog, 3, 60 * kSecond);
   std::string answers;
-  for (const Tick at : {0, 10'000, 20'000, 30'000, 59'000, 60'500, 61'000, 75'000}) {
+  for (const Tick at : std::vector<Tick>{0, 10'000, 20'000, 30'000, 59'000, 60'500, 61'000, 75'000}) {
     answers += engine.Ask(kStart + at * 1000, 1).allowed ? 'A' : 'D';
   }
   EXPECT_EQ(answers, "AAADDADA");
