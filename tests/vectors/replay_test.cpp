@@ -300,6 +300,7 @@ class Replay {
     if (op == "reload") return Reload(step);
     if (op == "load") return Load(step);
     if (op == "headers") return Headers(step);
+    if (op == "problem") return Problem(step);
     if (op == "client_ip") return ClientIp(step);
     if (op == "evict_idle") return EvictIdle(step);
     if (op == "key_count") return KeyCount(step);
@@ -421,6 +422,19 @@ class Replay {
     return told == expected ? "" : "  expected\n" + expected + "  told\n" + told;
   }
 
+  std::string Problem(const json& step) {
+    const rl_decision& decision = decided_.at(step["of"].get<size_t>()).decision;
+    if (step["expect"]["status_name"] != "RL_OK") {
+      uint64_t needed = 0;
+      const rl_status status = rl_decision_problem(registry_, &decision, nullptr, 0, &needed, nullptr);
+      return Differences(step["expect"], {{"status_name", rl_status_name(status)}});
+    }
+    const json told = json::parse(Text([&](char* buffer, uint64_t capacity, uint64_t* needed) {
+      return rl_decision_problem(registry_, &decision, buffer, capacity, needed, nullptr);
+    }));
+    return Differences(step["expect"]["members"], told);
+  }
+
   std::string ClientIp(const json& step) {
     const auto lines = [](const json& list) {
       std::vector<std::string> out;
@@ -459,9 +473,10 @@ class Replay {
     rl_metrics m{};
     m.struct_size = sizeof m;
     if (rl_metrics_get(registry_, &m, nullptr) != RL_OK) return "  no metrics";
-    const json totals = {{"requests", m.requests},     {"allowed", m.allowed}, {"denied", m.denied},
-                         {"never_fits", m.never_fits}, {"blocked", m.blocked}, {"shadow_denied", m.shadow_denied},
-                         {"no_rule", m.no_rule}};
+    const json totals = {{"requests", m.requests}, {"allowed", m.allowed},
+                         {"denied", m.denied},     {"never_fits", m.never_fits},
+                         {"blocked", m.blocked},   {"shadow_denied", m.shadow_denied},
+                         {"no_rule", m.no_rule},   {"unknown_client", m.unknown_client}};
     std::string wrong = Differences(step["expect"]["totals"], totals);
     for (const auto& [name, expected] : step["expect"]["rules"].items()) wrong += RuleMetrics(name, expected);
     return wrong;

@@ -186,6 +186,8 @@ class Engine:
         }
 
     def ask(self, asked, answer, now_us, spend):
+        if spend:
+            self.counters["unknown_client"] += any(("unknown",) in one.key[1] for one in asked)
         for one in asked:
             one.outcome = algorithms.evaluate(one.numbers, one.state, one.now, one.cost)
         passes = all(one.outcome.allowed or one.limit.shadow for one in asked)

@@ -15,6 +15,27 @@ def retry_after(d):
     return max(1, seconds(int(d["retry_after_ns"])))
 
 
+STATUS = {"limited": 429, "never_fits": 429, "blocked": 403, "store": 503}
+
+
+def problem(d):
+    """RFC 9457. A member of None is left out."""
+    limited = bool(d["limit_name"])
+    quota = "https://iana.org/assignments/http-problem-types#quota-exceeded"
+    return {
+        "type": quota if STATUS[d["reason"]] == 429 else "about:blank",
+        "status": STATUS[d["reason"]],
+        "reason": d["reason"],
+        "rule": d["rule"] or None,
+        "limit": d["limit_name"] or None,
+        "violated-policies": [d["limit_name"]] if limited else None,
+        "capacity": d["capacity"] if limited else None,
+        "remaining": d["remaining"] if limited else None,
+        "reset_after": seconds(int(d["reset_after_ns"])) if limited else None,
+        "retry_after": retry_after(d),
+    }
+
+
 def fields(d, forms, now_ns):
     """Lines "Name: value", without their ends."""
     if not d["limit_name"] or "none" in forms:

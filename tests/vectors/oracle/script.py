@@ -120,6 +120,16 @@ class Vector:
         assert want is None or lines == want, f"{self.name}: {lines}, by hand {want}"
         self._add(0, "headers", of=of, forms=list(forms), expect={"lines": lines})
 
+    def problem(self, of, want=None):
+        """The members of the problem body that are numbers or names; None for one that is left out."""
+        decision = self.decisions[of][0]
+        if decision["allowed"]:
+            answer = {"status_name": "RL_E_INVALID_ARGUMENT"}
+        else:
+            answer = {"status_name": "RL_OK", "members": headers.problem(decision)}
+        check(self, want, answer.get("members", answer))
+        self._add(0, "problem", of=of, expect=answer)
+
     def client_ip(self, peer, x_forwarded_for=(), forwarded=(), want=None):
         ip = self.engine.client_ip(peer, list(x_forwarded_for), list(forwarded))
         assert want in (None, ip), f"{self.name}: {ip}, by hand {want}"
@@ -139,7 +149,6 @@ class Vector:
 
     def metrics(self, at, rules=(), want=None):
         totals = dict(self.engine.counters)
-        del totals["unknown_client"]
         check(self, want, totals)
         self._add(at, "metrics", expect={"totals": totals,
                                          "rules": {name: dict(self.engine.per_rule[name]) for name in rules}})

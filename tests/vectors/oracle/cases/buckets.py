@@ -196,7 +196,61 @@ def coarse_ticks():
     return v
 
 
+def own_phase():
+    v = Vector("own-phase", ["B084"], "Two keys that begin apart in time have phases of their own.",
+               rules(rule(limit=1, window="10s")))
+    v.allow(0, {"allowed": True, "reset": 10}, user="a")
+    v.allow(3, {"allowed": True, "reset": 10}, user="b")
+    v.allow(10, "A", user="a")
+    v.allow(10, {"allowed": False, "retry": 3}, user="b")
+    v.allow(13, "A", user="b")
+    return v
+
+
+def the_last_unit():
+    v = Vector("the-tenth-of-ten", ["B195"], "Limit 10, nine used: the tenth passes, the eleventh does not.",
+               rules(*(rule(name, algorithm=name, limit=10, window="1h", path=f"/{name}")
+                       for name in ("token_bucket", "leaky_bucket", "fixed_window", "sliding_log", "sliding_counter"))))
+    for one in v.rules["rules"]:
+        v.allow(0, {"remaining": 1}, user="u", path=one["path"], cost=9)
+        v.allow(0, {"allowed": True, "remaining": 0}, user="u", path=one["path"])
+        v.allow(0, {"allowed": False, "remaining": 0}, user="u", path=one["path"])
+    return v
+
+
+def below_zero():
+    v = Vector("below-zero-mints-nothing", ["B012"], "50 per s, charged late below zero: nothing is left, and nothing is minted by asking.",
+               rules(rule(limit=50)))
+    first = v.allow(0, {"remaining": 0}, user="u", cost=50)
+    v.settle(0, first, 80, {"remaining": 0, "reset": "1.6"})
+    v.allow(0, {"allowed": False, "remaining": 0, "retry": "0.62", "reset": "1.6"}, user="u")
+    v.allow("0.6", {"allowed": False, "remaining": 0, "retry": "0.02"}, user="u")
+    v.allow("0.62", {"allowed": True, "remaining": 0}, user="u")
+    return v
+
+
+def coarse_counter():
+    v = Vector("coarse-ticks-counter", ["semantics 3"],
+               "A sliding counter of 1,500,000 per day is exact at a tick of 100 us; waits end where a tick begins.",
+               rules(rule(algorithm="sliding_counter", limit=1_500_000, window="1d")), ticks={"r/r": 100})
+    v.allow(0, {"remaining": 0}, user="u", cost=1_500_000)
+    denied = v.allow("0.000042", {"allowed": False, "retry": "86400.057558"}, user="u")
+    wait = int(v.decisions[denied][0]["retry_after_ns"])
+    v.allow(f"{42_000 + wait - 1000}ns", {"allowed": False, "retry": "0.000001"}, user="u")
+    v.allow(f"{42_000 + wait}ns", "A", user="u")
+    return v
+
+
+def peeked_queue():
+    v = Vector("leaky-peek-tells-the-delay", ["semantics 5"], "A peek tells the delay that the request would carry.",
+               rules(rule(algorithm="leaky_bucket", limit=1, burst=5)))
+    v.allow(0, {"delay": 0}, user="u", cost=3)
+    v.peek("0.5", {"allowed": True, "delay": "2.5", "remaining": 2}, user="u")
+    v.allow("0.5", {"allowed": True, "delay": "2.5", "remaining": 1}, user="u")
+    return v
+
+
 def vectors():
     return [refill_is_exact(), partly_grown(), drained_then_one_interval(), idle_is_capped(), small_burst(), large_burst(),
             fast_rate(), costs(), never_fits(), cost_is_checked(), rule_cost(), leaky_drains(), leaky_reset(),
-            leaky_is_a_queue(), leaky_rounds_up(), large_numbers(), ten_years(), sub_microsecond(), coarse_ticks()]
+            leaky_is_a_queue(), own_phase(), the_last_unit(), below_zero(), coarse_counter(), peeked_queue(), leaky_rounds_up(), large_numbers(), ten_years(), sub_microsecond(), coarse_ticks()]

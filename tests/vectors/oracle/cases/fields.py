@@ -57,5 +57,17 @@ def small_and_large():
     return v
 
 
+def problems():
+    v = Vector("problem-bodies", ["issue: headers", "B030", "B111"], "What a denial is told as, and the status that goes with it.",
+               rules(rule("api", limit=2, window="1m", path="/api"), {"name": "admin", "path": "/admin", "action": "block"}))
+    allowed = v.allow(0, "A", user="u", path="/api", cost=2)
+    v.problem(allowed)
+    limited = v.allow("0.5", {"allowed": False, "retry": "29.5"}, user="u", path="/api")
+    v.problem(limited, {"status": 429, "retry_after": 30, "reset_after": 60, "limit": "api"})
+    v.problem(v.allow(0, "D", user="v", path="/api", cost=3), {"status": 429, "reason": "never_fits", "retry_after": None})
+    v.problem(v.allow(0, "D", user="u", path="/admin"), {"status": 403, "reason": "blocked", "limit": None, "rule": "admin"})
+    return v
+
+
 def vectors():
-    return [every_form(), rounding(), burst(), small_and_large()]
+    return [problems(), every_form(), rounding(), burst(), small_and_large()]

@@ -43,6 +43,7 @@ def unknown_clients():
     for bad in ("unknown", "localhost", "1.2.3", "1.2.3.4.5", "256.1.1.1", "01.2.3.4", "0x7f000001", "::g", "1::2::3", "/tmp/socket"):
         v.allow(0, {"allowed": False, "remaining": 0}, ip=bad)
     v.allow(0, {"remaining": 1}, ip=V4)
+    v.metrics(0, ["r"], {"requests": 13, "unknown_client": 12})
     return v
 
 

@@ -142,6 +142,18 @@ def idle_equals_new(algorithm):
     return v
 
 
+def by_rule_and_key():
+    v = Vector("settle-and-reset-by-key", ["rl.h rl_request.key"], "Settling and resetting find the state of a rule and a key as deciding does.",
+               rules({"name": "r", "limits": [limit("user", "token_bucket", 10, "10s", name="bucket"),
+                                              limit("global", "fixed_window", 12, "10s", name="window")]}))
+    first = v.allow(0, {"remaining": 2}, rule="r", key="alice", cost=8)
+    v.settle(0, first, 4, {"limit_name": "bucket", "remaining": 6})
+    v.allow(0, {"allowed": True, "limit_name": "bucket", "remaining": 5}, user="alice")
+    v.reset(0, rule="r", key="alice")
+    v.allow(0, {"allowed": True, "remaining": 9, "limit_name": "bucket"}, user="alice")
+    return v
+
+
 def evict_idle():
     v = Vector("evict-idle", ["semantics 10", "B225", "B231"], "Only keys that are as new go; one that still counts stays.",
                rules(rule("bucket", limit=10, window="10s", path="/b"),
@@ -166,4 +178,4 @@ def evict_idle():
 
 def vectors():
     return [*map(give_back, ALL), *map(late_charge, ALL), only_its_window(), bucket_settled_later(), bad_settles(),
-            settle_all_limits(), *map(peek_spends_nothing, ALL), *map(reset, ALL), *map(idle_equals_new, ALL), evict_idle()]
+            settle_all_limits(), *map(peek_spends_nothing, ALL), *map(reset, ALL), *map(idle_equals_new, ALL), by_rule_and_key(), evict_idle()]

@@ -146,6 +146,31 @@ def match_all():
     return v
 
 
+def shadow_rule():
+    v = Vector("shadow-rule", ["semantics 6", "semantics 7"], "A rule on trial: everything passes, no limit binds, what it would have done is flagged.",
+               rules(rule("trial", algorithm="leaky_bucket", limit=1, burst=2, window="10s", shadow=True)))
+    nothing = {"allowed": True, "limit_name": "", "limit_count": 1, "capacity": 0, "remaining": 0, "delay": 0, "rule": "trial"}
+    for flagged in (False, False, True, True):
+        passed = v.allow(0, {**nothing, "shadow_denied": flagged}, user="u")
+        v.headers(passed, want=[])
+    v.allow(0, {**nothing, "shadow_denied": True}, user="u", cost=9)
+    v.allow(10, {**nothing, "shadow_denied": False}, user="u")
+    v.metrics(10, ["trial"], {"requests": 6, "allowed": 6, "denied": 0, "shadow_denied": 3, "never_fits": 0})
+    return v
+
+
+def match_all_actions():
+    v = Vector("match-all-actions", ["semantics 7"], "match: all with other actions: block denies whatever else applies, unlimited adds no limit.",
+               rules(rule("site", scope="global", algorithm="fixed_window", limit=2, window="10s"),
+                     {"name": "closed", "path": "/closed", "action": "block"},
+                     {"name": "health", "path": "/health", "action": "unlimited"}, match="all"))
+    v.allow(0, {"allowed": False, "reason": "blocked", "source": "action"}, user="u", path="/closed")
+    v.allow(0, {"allowed": True, "limit_name": "site", "remaining": 1}, user="u", path="/health")
+    v.allow(0, {"allowed": True, "limit_name": "site", "remaining": 0}, user="u", path="/")
+    v.allow(0, {"allowed": False, "limit_name": "site"}, user="u", path="/health")
+    return v
+
+
 def vectors():
     return [all_or_nothing(), tight_together(), longest_wait(), binding_ties(), never_fits_outweighs(), two_rules_one_key(),
-            users_and_tenants(), shadow_limit(), shadow_not_charged(), delays(), match_all()]
+            users_and_tenants(), shadow_limit(), shadow_not_charged(), delays(), match_all(), match_all_actions(), shadow_rule()]
