@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 #include <set>
+#include <span>
 #include <unordered_set>
 
 #include "config/keys.hpp"
@@ -44,6 +45,7 @@ class Checker {
   Checker(Rule& rule, const FaultSink& fault) : rule_(rule), fault_(fault) {}
 
   void Check(const Where& where, bool inline_limit) {
+    if (!CheckWords(where)) return;
     CheckName(where);
     CheckMethods(where.Key("method"));
     if (!rule_.path.empty()) CheckPath(where.Key("path"));
@@ -61,6 +63,21 @@ class Checker {
   }
 
  private:
+  /// Code can make enums of any number.
+  bool CheckWords(const Where& where) {
+    const bool path_match = CheckWord(rule_.path_match, kPathMatchWords, where.Key("path_match"));
+    const bool on_store_error = CheckWord(rule_.on_store_error, kOnStoreErrorWords, where.Key("on_store_error"));
+    const bool action = CheckWord(rule_.action, kActionWords, where.Key("action"));
+    return path_match && on_store_error && action;
+  }
+
+  template <class Enum>
+  bool CheckWord(Enum value, std::span<const std::string_view> words, const Where& where) {
+    if (static_cast<size_t>(value) < words.size()) return true;
+    fault_(where, OneOf(words) + " is due");
+    return false;
+  }
+
   void CheckName(const Where& where) {
     if (!IsName(rule_.name)) fault_(where.Key("name"), std::string("a rule's name has ") + kNameForm);
   }

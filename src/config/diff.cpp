@@ -24,8 +24,7 @@ std::string OnOff(bool value) { return value ? "on" : "off"; }
 
 std::string Number(double value) {
   char buffer[32];
-  const auto [end, error] = std::to_chars(buffer, buffer + sizeof buffer, value);
-  return error == std::errc() ? std::string(buffer, end) : std::string();
+  return {buffer, std::to_chars(buffer, buffer + sizeof buffer, value).ptr};
 }
 
 template <class List, class ToString>

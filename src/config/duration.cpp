@@ -96,6 +96,7 @@ class Term {
 }  // namespace
 
 Result<Micros> ParseDuration(std::string_view text) {
+  if (text.find(' ') != std::string_view::npos) return Fault(text, "it is written without blanks, such as 1h30m");
   std::string_view rest = text;
   Wide total = 0;
   size_t next_unit = 0;

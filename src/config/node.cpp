@@ -26,10 +26,6 @@ struct Event {
   yaml_event_t raw{};
 };
 
-std::string_view View(const yaml_char_t* text) {
-  return text == nullptr ? std::string_view{} : std::string_view(reinterpret_cast<const char*>(text));
-}
-
 Position ToPosition(const yaml_mark_t& mark) {
   return {static_cast<uint32_t>(mark.line + 1), static_cast<uint32_t>(mark.column + 1)};
 }
@@ -175,9 +171,18 @@ class TreeParser {
     if (yaml_parser_parse(&parser_.raw, &event.raw) != 0) return true;
     if (parser_.raw.error == YAML_MEMORY_ERROR) throw std::bad_alloc();
     if (parser_.raw.error == YAML_READER_ERROR) {
-      return Fail(PositionOfByte(text_, parser_.raw.problem_offset), ReaderProblem());
+      return Fail(PositionOfByte(text_, StartOfCharacter(parser_.raw.problem_offset)), ReaderProblem());
     }
     return Fail(ToPosition(parser_.raw.problem_mark), SyntaxProblem());
+  }
+
+  /// libyaml points behind the first byte of a character that is cut short.
+  size_t StartOfCharacter(size_t offset) const {
+    if (std::string_view(parser_.raw.problem).find("trailing") == std::string_view::npos) return offset;
+    while (offset > 0 && static_cast<unsigned char>(text_[offset - 1]) >= 0x80) {
+      if (static_cast<unsigned char>(text_[--offset]) >= 0xC0) break;
+    }
+    return offset;
   }
 
   std::string ReaderProblem() const {
@@ -192,7 +197,10 @@ class TreeParser {
     const size_t index = ByteOf(parser_.raw.problem_mark);
     if (index < text_.size() && text_[index] == '\t') return "a tab cannot indent here: use spaces";
     std::string message = "not valid YAML: ";
-    if (parser_.raw.context != nullptr) message.append(parser_.raw.context).append(", ");
+    if (parser_.raw.context != nullptr) {
+      message.append(parser_.raw.context).append(" from line ");
+      message.append(std::to_string(parser_.raw.context_mark.line + 1)).append(" on, ");
+    }
     return message + parser_.raw.problem;
   }
 
@@ -247,7 +255,7 @@ class TreeParser {
 
   bool CheckProperties(const Event& event, const yaml_char_t* anchor, const yaml_char_t* tag) {
     if (anchor != nullptr) return Fail(event, "anchors (&name) are not used in rule files: write the value out");
-    if (tag != nullptr) return Fail(event, "tags (" + std::string(View(tag)) + ") are not used in rule files: leave it out");
+    if (tag != nullptr) return Fail(event, "tags (such as !!str) are not used in rule files: leave it out");
     return true;
   }
 

@@ -14,10 +14,9 @@
 namespace ratel {
 namespace {
 
-constexpr size_t kMaxFaults = 1000;
 /// Keys that mean something only where there are limits.
 constexpr auto kLimitingKeys = std::to_array<std::string_view>(
-    {"limits", "scope", "algorithm", "limit", "window", "burst", "overrides", "cost", "on_store_error"});
+    {"limits", "scope", "algorithm", "limit", "window", "burst", "overrides", "cost", "shadow", "on_store_error"});
 constexpr uint64_t kMaxKeys = uint64_t{1} << 40;
 
 // Bits of RL_HEADERS_* in rl.h.
@@ -51,6 +50,11 @@ std::string Shown(const Node& node) {
 }
 
 bool IsDigits(std::string_view text) { return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos; }
+
+std::string NumberText(double value) {
+  char buffer[32];
+  return {buffer, std::to_chars(buffer, buffer + sizeof buffer, value).ptr};
+}
 
 bool IsWord(std::string_view text) {
   return text.size() <= 48 && text.find_first_not_of("abcdefghijklmnopqrstuvwxyz_") == std::string_view::npos;
@@ -96,6 +100,7 @@ class TextReader {
   void Add(const Where& where, std::string message) { AddAt(Locate(where).position, where.Text(), std::move(message)); }
 
   void AddAt(Position position, std::string path, std::string message) {
+    is_faulty_ = true;
     if (draft_.faults.size() >= kMaxFaults) return;
     draft_.faults.push_back({Status::kConfig, std::move(message), file_, std::move(path), position});
   }
@@ -111,9 +116,13 @@ class TextReader {
     return below == nullptr ? above : *below;
   }
 
+  /// Whether a fault from the `first` on is about the value at `path` or a part of it.
   bool HasFault(size_t first, const std::string& path) const {
-    return std::any_of(draft_.faults.begin() + static_cast<std::ptrdiff_t>(first), draft_.faults.end(),
-                       [&](const Error& fault) { return fault.path == path; });
+    const auto is_below = [&](const Error& fault) {
+      if (fault.path.compare(0, path.size(), path) != 0) return false;
+      return fault.path.size() == path.size() || fault.path[path.size()] == '.' || fault.path[path.size()] == '[';
+    };
+    return std::any_of(draft_.faults.begin() + static_cast<std::ptrdiff_t>(first), draft_.faults.end(), is_below);
   }
 
   // Shapes.
@@ -270,7 +279,7 @@ class TextReader {
     IntegerSetting(fields, where, "max_keys", 1, kMaxKeys, set.max_keys);
     IntegerSetting(fields, where, "instances", 1, 1'000'000, set.instances);
     if (const auto value = PositiveNumber(fields["local_factor"], where.Key("local_factor"))) {
-      if (Give("local_factor", std::to_string(*value), where.Key("local_factor"))) set.local_factor = *value;
+      if (Give("local_factor", NumberText(*value), where.Key("local_factor"))) set.local_factor = *value;
     }
     if (fields["headers"] != nullptr) Headers(*fields["headers"], where.Key("headers"));
   }
@@ -334,6 +343,7 @@ class TextReader {
   void OneRule(const Node& node, const Where& where, bool is_default) {
     if (!IsMapping(node, where, is_default ? "the default" : "a rule")) return;
     const size_t first_fault = draft_.faults.size();
+    is_faulty_ = false;
     const std::span<const std::string_view> keys = is_default ? std::span<const std::string_view>(kDefaultKeys) : kRuleKeys;
     const Fields fields = ReadFields(node, where, keys);
     Rule rule;
@@ -343,18 +353,22 @@ class TextReader {
     ReadName(fields, where, rule);
     ReadCoverage(fields, where, rule);
     ReadTreatment(fields, where, rule);
+    const std::optional<Action> action = ReadAction(fields, where);
     bool inline_limit = true;
-    if (rule.action == Action::kLimit) {
-      inline_limit = ReadLimits(node, fields, where, rule);
+    if (action && action != Action::kLimit) {
+      NoLimits(fields, where, *action);
     } else {
-      NoLimits(fields, where, rule);
+      inline_limit = ReadLimits(node, fields, where, rule);
     }
+    rule.action = action.value_or(Action::kLimit);
     CheckRule(rule, where, inline_limit, [&](const Where& at, std::string message) {
       // What could not be read has been said; its stand-in value is no second fault.
-      if (!HasFault(first_fault, at.Text())) Add(at, std::move(message));
+      const std::string path = at.Text();
+      const bool follows = HasFault(first_fault, path) || (!action && path == where.Key("limits").Text());
+      if (!follows) Add(at, std::move(message));
     });
     const Position name = fields["name"] == nullptr ? node.position : fields["name"]->position;
-    draft_.places.push_back({name, where.Text(), draft_.faults.size() > first_fault});
+    draft_.places.push_back({name, where.Text(), inline_limit, is_faulty_});
     draft_.set.rules.push_back(std::move(rule));
   }
 
@@ -419,15 +433,21 @@ class TextReader {
     rule.cost = Integer(fields["cost"], where.Key("cost"), 1, kMaxUnits).value_or(1);
     rule.shadow = Bool(fields["shadow"], where.Key("shadow")).value_or(false);
     rule.on_store_error = static_cast<OnStoreError>(Word(fields["on_store_error"], where.Key("on_store_error"), kOnStoreErrorWords).value_or(0));
-    rule.action = static_cast<Action>(Word(fields["action"], where.Key("action"), kActionWords).value_or(0));
+  }
+
+  /// Nothing when it is given and cannot be read.
+  std::optional<Action> ReadAction(const Fields& fields, const Where& where) {
+    if (fields["action"] == nullptr) return Action::kLimit;
+    const std::optional<size_t> word = Word(fields["action"], where.Key("action"), kActionWords);
+    return word ? std::optional(static_cast<Action>(*word)) : std::nullopt;
   }
 
   /// Of a rule that blocks or lets through.
-  void NoLimits(const Fields& fields, const Where& where, const Rule& rule) {
-    const std::string action(kActionWords[static_cast<size_t>(rule.action)]);
+  void NoLimits(const Fields& fields, const Where& where, Action action) {
+    const std::string word(kActionWords[static_cast<size_t>(action)]);
     for (const std::string_view key : kLimitingKeys) {
       if (fields[key] == nullptr) continue;
-      Add(where.Key(key), "a rule with `action: " + action + "` has no limits: leave `" + std::string(key) + "` out");
+      Add(where.Key(key), "a rule with `action: " + word + "` has no limits: leave `" + std::string(key) + "` out");
     }
   }
 
@@ -518,7 +538,7 @@ class TextReader {
       }
       if (!IsMapping(node.items[i + 1], here, "an override")) continue;
       const Fields fields = ReadFields(node.items[i + 1], here, kOverrideKeys);
-      if (!fields.HasAny(kOverrideKeys)) Add(here, "an override gives at least one of limit, window and burst");
+      if (node.items[i + 1].items.empty()) Add(here, "an override gives at least one of limit, window and burst");
       limit.overrides.push_back({key.text, limit.spec, key.position});
       ReadNumbers(fields, here, limit.overrides.back().spec);
     }
@@ -527,6 +547,7 @@ class TextReader {
   const Node& root_;
   const std::string& file_;
   Draft& draft_;
+  bool is_faulty_ = false;  ///< the rule that is being read
 };
 
 }  // namespace

@@ -23,8 +23,11 @@ struct GivenSetting {
 struct RulePlace {
   Position name;     ///< of the name's value, else of the rule
   std::string path;  ///< "rules[2]" or "default"
+  bool inline_limit = false;
   bool faulty = false;
 };
+
+inline constexpr size_t kMaxFaults = 1000;  ///< of one report
 
 /// What has been read so far, from any number of texts.
 struct Draft {

@@ -1,9 +1,10 @@
 #include "config/reader.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <optional>
+#include <tuple>
 #include <unordered_map>
-#include <unordered_set>
 
 #include "config/check.hpp"
 #include "config/files.hpp"
@@ -44,9 +45,14 @@ RuleSet SettingsOf(const RuleSet& set) {
   return settings;
 }
 
-std::string SameCoverage(const Rule& other) {
-  return "the rule covers just the same requests as " + Quote(other.name) + " in " + PlaceOf(other) +
-         ", so one of the two is never reached: change path, method or when, or merge them";
+std::string NeverReached(const Rule& because_of) {
+  return "no request reaches the rule: " + Quote(because_of.name) + " in " + PlaceOf(because_of) +
+         " covers all of its requests and is preferred; change path, method or when of one of them";
+}
+
+std::string Hides(const Rule& rule) {
+  return "no request reaches " + Quote(rule.name) + " in " + PlaceOf(rule) +
+         " any more: this rule covers all of its requests and is preferred; change path, method or when of one of them";
 }
 
 const Rule* FindDefault(const std::vector<Rule>& rules) {
@@ -57,18 +63,25 @@ const Rule* FindDefault(const std::vector<Rule>& rules) {
 bool IsByAddress(const Limit& limit) { return limit.scope.size() == 1 && limit.scope[0].part == ScopePart::kIp; }
 
 /// Cuts the addresses of a rule's overrides, as the requests' addresses are; two that fall together are a fault.
-void CutOverrides(Rule& rule, const std::string& path, unsigned ipv6_prefix, std::vector<Error>& faults) {
-  for (Limit& limit : rule.limits) {
+void CutOverrides(Rule& rule, const RulePlace& place, unsigned ipv6_prefix, std::vector<Error>& faults) {
+  const Where where = Where::Root(place.path);
+  const Where limits = where.Key("limits");
+  for (size_t i = 0; i < rule.limits.size(); ++i) {
+    Limit& limit = rule.limits[i];
     if (!IsByAddress(limit)) continue;
-    std::unordered_set<std::string> seen;
+    const Where here = limits.At(i);
+    const Where overrides = (place.inline_limit ? where : here).Key("overrides");
+    std::unordered_map<std::string, std::string> cut;
     for (Override& entry : limit.overrides) {
       const std::optional<Address> address = Address::Parse(entry.value);
       if (!address) continue;
+      const std::string whole = entry.value;
       entry.value = address->Cut(ipv6_prefix).ToText();
-      if (seen.insert(entry.value).second) continue;
-      faults.push_back(FaultAt(rule, entry.position, path,
-                               "two overrides are for the same network " + entry.value + "/" + std::to_string(ipv6_prefix) +
-                                   " (ipv6_prefix)"));
+      const auto [other, is_new] = cut.try_emplace(entry.value, whole);
+      if (is_new || other->second == whole) continue;
+      faults.push_back(FaultAt(rule, entry.position, overrides.Entry(whole).Text(),
+                               "the override for " + other->second + " is for the same clients: ipv6_prefix cuts both to " +
+                                   entry.value + "/" + std::to_string(ipv6_prefix)));
     }
   }
 }
@@ -131,7 +144,7 @@ class SetChecker {
   void CheckAddresses() {
     const unsigned prefix = draft_.set.ipv6_prefix;
     for (size_t i = 0; i < draft_.set.rules.size(); ++i) {
-      CutOverrides(draft_.set.rules[i], draft_.places[i].path, prefix, draft_.faults);
+      CutOverrides(draft_.set.rules[i], draft_.places[i], prefix, draft_.faults);
     }
     if (prefix == old_.ipv6_prefix) return;
     const Rule* cut = FindCutRule(old_.rules);
@@ -152,15 +165,20 @@ class SetChecker {
       places.push_back(&draft_.places[i]);
     }
     for (const Unreachable& pair : FindUnreachable(all)) {
-      const bool is_new = places[pair.rule] != nullptr;
-      const Rule& rule = all.rules[is_new ? pair.rule : pair.because_of];
-      const Rule& other = all.rules[is_new ? pair.because_of : pair.rule];
-      const RulePlace* place = places[is_new ? pair.rule : pair.because_of];
-      Add(FaultAt(rule, rule.position, place == nullptr ? std::string() : place->path, SameCoverage(other)));
+      const Rule& rule = all.rules[pair.rule];
+      const Rule& other = all.rules[pair.because_of];
+      if (places[pair.rule] != nullptr) {
+        Add(FaultAt(rule, rule.position, places[pair.rule]->path, NeverReached(other)));
+      } else {
+        const RulePlace* place = places[pair.because_of];
+        Add(FaultAt(other, other.position, place == nullptr ? std::string() : place->path, Hides(rule)));
+      }
     }
   }
 
-  void Add(Error fault) { draft_.faults.push_back(std::move(fault)); }
+  void Add(Error fault) {
+    if (draft_.faults.size() < kMaxFaults) draft_.faults.push_back(std::move(fault));
+  }
 
   const RuleSet& old_;
   const Names& old_names_;
@@ -258,7 +276,7 @@ bool RuleSetBuilder::AddRule(Rule rule) {
   if (const Rule* other = rule.is_default ? FindDefault(state_->set.rules) : nullptr) {
     faults_.push_back(FaultAt(rule, rule.position, {}, "there is a default in " + PlaceOf(*other) + " already"));
   }
-  CutOverrides(rule, {}, state_->set.ipv6_prefix, faults_);
+  CutOverrides(rule, RulePlace(), state_->set.ipv6_prefix, faults_);
   if (!faults_.empty()) return false;
   std::vector<Rule>& rules = state_->set.rules;
   if (rules.size() == rules.capacity()) rules.reserve(std::max<size_t>(16, rules.size() * 2));
@@ -273,7 +291,7 @@ bool RuleSetBuilder::Check() {
   for (const Unreachable& pair : FindUnreachable(state_->set)) {
     const Rule& rule = rules[pair.rule];
     const Rule& other = rules[pair.because_of];
-    faults_.push_back(FaultAt(rule, rule.position, {}, SameCoverage(other)));
+    faults_.push_back(FaultAt(rule, rule.position, {}, NeverReached(other)));
   }
   return faults_.empty();
 }

@@ -11,7 +11,7 @@ import subprocess
 import sys
 import venv
 
-PACKAGES = ["http-sf>=1,<2", "prometheus-client>=0.19,<1", "jsonschema>=4,<5"]
+PACKAGES = ["http-sf>=1,<2", "prometheus-client>=0.19,<1", "jsonschema>=4,<5", "PyYAML>=6,<7"]
 
 
 def install(folder):
