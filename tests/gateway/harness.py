@@ -62,15 +62,14 @@ class Gateway:
         return self.ask(*arguments, **named)[0]
 
     def raw(self, data):
-        """Sends bytes and returns all that comes back until the end of the connection, or of patience with it."""
+        """Sends bytes and returns the first answer as it came; what there is of it when the connection ends before."""
         with socket.create_connection(("127.0.0.1", self.port), timeout=PATIENCE) as connection:
-            connection.sendall(data)
-            connection.shutdown(socket.SHUT_WR)
             received = b""
             try:
-                while chunk := connection.recv(65536):
+                connection.sendall(data)
+                while not whole(received) and (chunk := connection.recv(65536)):
                     received += chunk
-            except ConnectionResetError:
+            except (ConnectionResetError, BrokenPipeError):
                 pass
             return received
 
@@ -86,12 +85,29 @@ class Gateway:
             time.sleep(0.02)
         raise AssertionError(f"{name} did not become {value}: {self.metrics().get(name)}; {self.errors()}")
 
+    def reload(self, rules):
+        """Writes rules and waits until they are in force."""
+        before = int(self.metrics()["ratel_reloads_total"])
+        self.write_rules(rules)
+        self.wait_for_metric("ratel_reloads_total", before + 1)
+
     def stop(self, number=signal.SIGTERM):
         self.process.send_signal(number)
-        status = self.process.wait(PATIENCE)
+        try:
+            status = self.process.wait(PATIENCE)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            raise
         self.process.stdout.close()
         self.folder.cleanup()
         return status
+
+
+def whole(answer):
+    """Whether these bytes are an answer to its end."""
+    head, end, body = answer.partition(b"\r\n\r\n")
+    length = re.search(rb"^Content-Length: (\d+)", head, re.I | re.M)
+    return bool(end) and (length is None or len(body) >= int(length[1]))
 
 
 def ask_on(connection, method="GET", path="/", headers=None, body=None):

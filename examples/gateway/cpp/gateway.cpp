@@ -108,6 +108,11 @@ Gateway::Gateway(const Options& options) : options_(options), registry_(LoadRule
   server_.set_keep_alive_max_count(1000);
   server_.set_keep_alive_timeout(2);
   server_.set_tcp_nodelay(true);
+  // Not SO_REUSEPORT, the library's own choice: two gateways would share a port without a word.
+  server_.set_socket_options([](socket_t socket) {
+    const int on = 1;
+    setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+  });
   server_.set_pre_routing_handler([this](const auto& request, auto& response) { return Arrive(request, response); });
 
   const auto plain = [this](const auto& request, auto& response) { Answer(request, response, nullptr); };
