@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <memory>
+#include <new>
 #include <system_error>
 
 #include "config/node.hpp"
@@ -14,7 +15,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
+/// Throws std::bad_alloc when it is memory that was missing.
 Error CannotRead(const std::string& path, const std::error_code& reason) {
+  if (reason == std::errc::not_enough_memory) throw std::bad_alloc();
   return {Status::kIo, "cannot read it: " + reason.message(), path, {}, {}};
 }
 

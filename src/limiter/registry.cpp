@@ -60,8 +60,10 @@ std::vector<Error> Registry::ReloadPath(const std::string& path) {
     faults.push_back({Status::kConfig, "there is no rule in it; a rule set needs at least one", path, "", {}});
   }
   if (faults.empty()) {
+    // Made beforehand: once the rules are in force nothing may fail any more.
+    const std::string told = "rules reloaded from " + path;
     Reload(builder.rules());
-    impl_->Say(Log::Level::kInfo, "rules reloaded from " + path);
+    impl_->Say(Log::Level::kInfo, told);
     return faults;
   }
   impl_->totals.Add(TotalCount::kReloadFailures);

@@ -2,6 +2,7 @@
  * nothing leaks, and nothing has changed. Once with that allocation alone failing, once with every one from there on.
  *
  * The program's own malloc and mmap stand in for the C library's, for all libraries of the process. */
+#include <errno.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <sys/mman.h>
@@ -30,6 +31,7 @@ static int fails(void) {
   if (countdown > 0) --countdown;
   if (countdown > 0 || (failures > 0 && !from_there_on)) return 0;
   ++failures;
+  errno = ENOMEM;
   return 1;
 }
 
@@ -48,7 +50,7 @@ void *aligned_alloc(size_t alignment, size_t size) { return memalign(alignment, 
 
 int posix_memalign(void **out, size_t alignment, size_t size) {
   void *memory = memalign(alignment, size);
-  if (memory == NULL) return 12; /* ENOMEM */
+  if (memory == NULL) return ENOMEM;
   *out = memory;
   return 0;
 }
