@@ -57,6 +57,12 @@ State ConvertSlidingCounter(const Numbers& from, const Numbers& to, const State&
   return {WindowStart(to, to.TickOf(now)) + 2 * to.window, count};
 }
 
+Tick ConvertInstant(const Numbers& from, const Numbers& to, Tick at, Micros now) noexcept {
+  if (from.tick == to.tick) return at;
+  const Tick rounded = RoundedUp(from, to, at);
+  return at <= from.TickOf(now) ? std::min(rounded, to.TickOf(now)) : rounded;
+}
+
 }  // namespace
 
 State Convert(const Numbers& from, const Numbers& to, const State& state, Micros now) noexcept {
@@ -70,12 +76,6 @@ State Convert(const Numbers& from, const Numbers& to, const State& state, Micros
     case Algorithm::kSlidingLog: break;
   }
   return {};
-}
-
-Tick ConvertInstant(const Numbers& from, const Numbers& to, Tick at, Micros now) noexcept {
-  if (from.tick == to.tick) return at;
-  const Tick rounded = RoundedUp(from, to, at);
-  return at <= from.TickOf(now) ? std::min(rounded, to.TickOf(now)) : rounded;
 }
 
 std::vector<LogEntry> ConvertEntries(const Numbers& from, const Numbers& to, std::span<const LogEntry> entries, Micros now) {

@@ -20,11 +20,8 @@ namespace ratel {
 ///   sliding log      has no use for this: ConvertEntries
 State Convert(const Numbers& from, const Numbers& to, const State& state, Micros now) noexcept;
 
-/// The entries of a sliding log that are in force under `from` at `now`, as they are but for their ticks.
+/// The entries of a sliding log that are in force under `from` at `now`, as they are. Their instants go into the ticks of `to`: rounded up, but
+/// what was not ahead of now does not get ahead of it. (Resolve gives every log ticks of 1 us, so nothing is rounded as long as it does.)
 std::vector<LogEntry> ConvertEntries(const Numbers& from, const Numbers& to, std::span<const LogEntry> entries, Micros now);
-
-/// An instant of a log in the other ticks: rounded up, but what was not ahead of now does not get ahead of it.
-/// (Resolve gives every log ticks of 1 us, so there is nothing to rescale as long as it does.)
-Tick ConvertInstant(const Numbers& from, const Numbers& to, Tick at, Micros now) noexcept;
 
 }  // namespace ratel

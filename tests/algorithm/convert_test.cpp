@@ -120,17 +120,15 @@ TEST(Convert, LogEntriesCarryOverAsTheyAre) {
 }
 
 TEST(Convert, InstantsAreRoundedUpButNotPastNow) {
-  Numbers fine = Make(kSlidingLog, 10, 10 * kSecond);
-  Numbers coarse = fine;
+  const Numbers fine = Make(kSlidingLog, 10, 10 * kSecond);
+  Numbers coarse = fine;  // as no log has them today
   coarse.tick_exponent = 6;
   coarse.tick = kSecond;
   coarse.window = 10;
-  EXPECT_EQ(ConvertInstant(fine, coarse, 4'000'001, 9 * kSecond), 5u);
-  EXPECT_EQ(ConvertInstant(fine, coarse, 9'000'001, 9'000'002), 9u);
-  EXPECT_EQ(ConvertInstant(fine, coarse, 11'000'001, 9'000'002), 12u);
-  EXPECT_EQ(ConvertInstant(coarse, fine, 4, 9 * kSecond), 4'000'000u);
-  const std::vector<LogEntry> entries{{3'200'000, 2}, {3'300'000, 3}};
-  EXPECT_EQ(ConvertEntries(fine, coarse, entries, 9 * kSecond), std::vector<LogEntry>({{4, 5}}));
+  const std::vector<LogEntry> entries{{3'200'000, 2}, {3'300'000, 3}, {9'000'001, 1}, {11'000'001, 1}};
+  EXPECT_EQ(ConvertEntries(fine, coarse, entries, 9'000'002), std::vector<LogEntry>({{4, 5}, {9, 1}, {12, 1}}));
+  const std::vector<LogEntry> seconds{{4, 5}};
+  EXPECT_EQ(ConvertEntries(coarse, fine, seconds, 9 * kSecond), std::vector<LogEntry>({{4'000'000, 5}}));
 }
 
 LimitSpec RandomSpec(std::mt19937_64& random, Algorithm algorithm) {
