@@ -36,10 +36,11 @@ class BestVisitor {
   bool At(const RuleTree::Node& node, RuleTree::Reach reach) noexcept {
     for (uint32_t i = node.groups_begin; i < node.groups_end; ++i) {
       step_();
-      if (!RuleTree::Covers(tree_.groups()[i].reach, reach)) continue;
+      const RuleTree::Group& group = tree_.groups()[i];
+      if (!RuleTree::Covers(group.reach, reach)) continue;
       const uint32_t entry = tree_.FirstHolding(i, request_, step_);
       if (entry == RuleTree::kNone) continue;
-      best_ = std::min(best_, tree_.entries()[entry].rank);
+      best_ = std::min(best_, entry == group.begin ? group.first_rank : tree_.entries()[entry].rank);
       return true;
     }
     return false;

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <compare>
 
-#include "rules/fold.hpp"
+#include "rules/text_key.hpp"
 
 namespace ratel {
 namespace {

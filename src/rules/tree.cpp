@@ -9,8 +9,9 @@
 namespace ratel {
 
 uint32_t RuleTree::MethodNumber(std::string_view method) const noexcept {
+  if (methods_.empty()) return kOtherMethod;
   const auto same = [&](uint32_t i) { return SameText(method, methods_[i], true); };
-  const uint32_t number = method_index_.Find(HashText(method, 0, true), same);
+  const uint32_t number = method_index_.Find(HashOfKey(KeyOfText(method, true), 0), same);
   return number == HashIndex::kAbsent ? kOtherMethod : number;
 }
 
@@ -23,6 +24,7 @@ const std::string_view* RuleTree::ValueFor(Shape shape, uint32_t i, const Reques
 }
 
 bool RuleTree::ConditionsHold(const Group& group, Entry entry, const Request& request) const noexcept {
+  if (group.shape == kNone) return true;
   const Shape shape = shapes_[group.shape];
   for (uint32_t i = 0; i < shape.size; ++i) {
     const std::string_view* value = ValueFor(shape, i, request);
@@ -90,8 +92,9 @@ class RuleTreeBuilder {
   }
 
   void CollectShapes() {
-    for (const uint32_t rule : ranked_.order) shape_of_names_.emplace(NamesOf(set_.rules[rule]), 0);
+    for (const uint32_t rule : ranked_.order) shape_of_names_.emplace(NamesOf(set_.rules[rule]), RuleTree::kNone);
     for (auto& [names, shape] : shape_of_names_) {
+      if (names.empty()) continue;
       shape = static_cast<uint32_t>(tree_.shapes_.size());
       tree_.shapes_.push_back(
           {static_cast<uint32_t>(tree_.attribute_names_.size()), static_cast<uint32_t>(names.size())});
@@ -121,7 +124,7 @@ class RuleTreeBuilder {
     if (known != RuleTree::kOtherMethod) return known;
     const auto number = static_cast<uint32_t>(tree_.methods_.size());
     tree_.methods_.push_back(FoldCase(method));
-    tree_.method_index_.Insert(HashText(method, 0, true), number);
+    tree_.method_index_.Insert(HashOfKey(KeyOfText(method, true), 0), number);
     return number;
   }
 
@@ -138,13 +141,18 @@ class RuleTreeBuilder {
     return at;
   }
 
-  uint32_t LiteralChild(uint32_t parent, std::string_view segment, uint32_t depth) {
-    const uint32_t known = tree_.FindChild(parent, segment, [] {});
+  uint32_t LiteralChild(uint32_t parent, std::string_view text, uint32_t depth) {
+    const TextKey key = KeyOfText(text, tree_.fold_);
+    const uint32_t known = tree_.FindEdge(parent, key, text, [] {});
     if (known != RuleTree::kNone) return known;
     const uint32_t node = NewNode(parent, depth);
-    tree_.nodes_[node].segment = Store(segment);
-    tree_.edges_.Insert(HashText(segment, parent, tree_.fold_), node);
-    if (parent != RuleTree::kLiterals) tree_.nodes_[parent].literal_children = true;
+    tree_.nodes_[node].key = key;
+    tree_.nodes_[node].text_begin = Store(text).begin;
+    tree_.edges_.Insert(HashOfKey(key, parent), node);
+    if (parent != RuleTree::kLiterals) {
+      uint32_t& child = tree_.nodes_[parent].literal_child;
+      child = child == RuleTree::kNone ? node : RuleTree::kMany;
+    }
     return node;
   }
 
@@ -197,7 +205,7 @@ class RuleTreeBuilder {
     RuleTree::Node& node = tree_.nodes_[placed.node];
     if (node.groups_end == 0) node.groups_begin = static_cast<uint32_t>(tree_.groups_.size());
     const auto begin = static_cast<uint32_t>(tree_.entries_.size());
-    tree_.groups_.push_back({placed.method, placed.shape, begin, begin, placed.reach});
+    tree_.groups_.push_back({placed.method, placed.shape, placed.rank, begin, begin, placed.reach});
     node.groups_end = static_cast<uint32_t>(tree_.groups_.size());
   }
 
@@ -206,7 +214,7 @@ class RuleTreeBuilder {
     RuleTree::Entry entry{placed.rank, 0};
     if (same_values) {
       entry.values = tree_.entries_.back().values;
-    } else if (tree_.shapes_[placed.shape].size > 0) {
+    } else if (placed.shape != RuleTree::kNone) {
       entry.values = static_cast<uint32_t>(tree_.values_.size());
       IndexValues(placed.rank, number);
     }
@@ -222,7 +230,7 @@ class RuleTreeBuilder {
       tree_.values_.push_back(Store(condition.value));
       seed = RuleTree::AddToSeed(seed, condition.value);
     }
-    tree_.conditions_.Insert(HashText({}, seed, false), entry);
+    tree_.conditions_.Insert(HashOfKey({}, seed), entry);
   }
 
   /// Parents stand before their children.
@@ -250,7 +258,7 @@ class RuleTreeBuilder {
     std::map<uint32_t, uint32_t> best_of_size;
     for (const RuleTree::Node& node : tree_.nodes_) {
       if (node.parent != RuleTree::kLiterals) continue;
-      uint32_t& best = best_of_size.emplace(node.segment.size, RuleTree::kNone).first->second;
+      uint32_t& best = best_of_size.emplace(node.key.size, RuleTree::kNone).first->second;
       best = std::min(best, node.best);
     }
     for (const auto& [size, best] : best_of_size) tree_.literal_sizes_.push_back({size, best});

@@ -19,10 +19,10 @@
 #include <string_view>
 #include <vector>
 
-#include "rules/fold.hpp"
 #include "rules/hash_index.hpp"
 #include "rules/matcher.hpp"
 #include "rules/rule.hpp"
+#include "rules/text_key.hpp"
 
 namespace ratel {
 
@@ -42,9 +42,12 @@ class RuleTree {
     uint32_t size = 0;
   };
 
-  struct Node {
+  /// One cache line.
+  struct alignas(64) Node {
+    TextKey key;              ///< of its segment; of all of a starts-with pattern
+    uint32_t text_begin = 0;  ///< where that stands in the tree's text
     uint32_t parent = kNone;
-    Text segment;
+    uint32_t literal_child = kNone;  ///< the only one; kMany: found in the table of edges
     uint32_t parameter_child = kNone;
     uint32_t choice = kNone;   ///< where a walk that has been here goes on; never this node or one below
     uint32_t carrier = kNone;  ///< the nearest node with rules: itself or above
@@ -52,15 +55,15 @@ class RuleTree {
     uint32_t groups_begin = 0;
     uint32_t groups_end = 0;
     uint32_t best = kNone;  ///< the best rank here or below
-    bool literal_children = false;
   };
 
   /// Rules of one node with the same method and the same attribute names, told apart by the values they ask for. A node's groups stand in
   /// order of specificity.
   struct Group {
     uint32_t method = kAnyMethod;
-    uint32_t shape = 0;
-    uint32_t begin = 0;  ///< entries, ordered by values, then rank
+    uint32_t shape = kNone;       ///< kNone: no attributes
+    uint32_t first_rank = kNone;  ///< of the first entry
+    uint32_t begin = 0;           ///< entries, ordered by values, then rank
     uint32_t end = 0;
     Reach reach = Reach::kOnwards;
   };
@@ -108,6 +111,7 @@ class RuleTree {
   friend class RuleTreeBuilder;
   static constexpr uint32_t kRoot = 0;
   static constexpr uint32_t kLiterals = kNone - 1;     ///< the parent of starts-with patterns
+  static constexpr uint32_t kMany = kNone - 1;         ///< as literal_child
   static constexpr uint32_t kOtherMethod = kNone - 1;  ///< one that no rule names
 
   /// A size that starts-with patterns have, and the best rank among those.
@@ -119,8 +123,14 @@ class RuleTree {
   std::string_view View(Text piece) const noexcept { return {text_.data() + piece.begin, piece.size}; }
   uint32_t MethodNumber(std::string_view method) const noexcept;
   const std::string_view* ValueFor(Shape shape, uint32_t i, const Request& request) const noexcept;
+  /// Whether a node's text is `text`, whose key is `key`.
+  bool HasText(const Node& node, const TextKey& key, std::string_view text) const noexcept {
+    return node.key == key && (key.is_whole() || SameText(text, View({node.text_begin, key.size}), fold_));
+  }
   template <class Step>
-  uint32_t FindChild(uint32_t parent, std::string_view segment, Step step) const noexcept;
+  uint32_t FindEdge(uint32_t parent, const TextKey& key, std::string_view text, Step step) const noexcept;
+  template <class Step>
+  uint32_t LiteralChild(uint32_t parent, const TextKey& key, std::string_view text, Step step) const noexcept;
   template <class Visitor>
   void VisitBranch(uint32_t deepest, uint32_t shared_depth, Reach reach, Visitor& visit) const;
   template <class Visitor>
@@ -128,7 +138,7 @@ class RuleTree {
   static Reach ReachAt(std::string_view path, size_t next) noexcept;
   static size_t Rewind(std::string_view path, size_t next, uint32_t levels) noexcept;
   static uint64_t AddToSeed(uint64_t seed, std::string_view value) noexcept {
-    return seed << 32 | HashText(value, seed, false);
+    return seed << 32 | HashOfKey(KeyOfText(value, false), seed);
   }
 
   std::string text_;
@@ -148,11 +158,18 @@ class RuleTree {
 };
 
 template <class Step>
-uint32_t RuleTree::FindChild(uint32_t parent, std::string_view segment, Step step) const noexcept {
-  const auto same = [&](uint32_t i) {
-    return nodes_[i].parent == parent && SameText(segment, View(nodes_[i].segment), fold_);
-  };
-  return edges_.Find(HashText(segment, parent, fold_), same, step);
+uint32_t RuleTree::FindEdge(uint32_t parent, const TextKey& key, std::string_view text, Step step) const noexcept {
+  const auto same = [&](uint32_t i) { return nodes_[i].parent == parent && HasText(nodes_[i], key, text); };
+  return edges_.Find(HashOfKey(key, parent), same, step);
+}
+
+template <class Step>
+uint32_t RuleTree::LiteralChild(uint32_t parent, const TextKey& key, std::string_view text, Step step) const noexcept {
+  const uint32_t child = nodes_[parent].literal_child;
+  if (child == kNone) return kNone;
+  if (child == kMany) return FindEdge(parent, key, text, step);
+  step();
+  return HasText(nodes_[child], key, text) ? child : kNone;
 }
 
 template <class Visitor>
@@ -163,14 +180,13 @@ void RuleTree::Walk(std::string_view path, Visitor& visit) const {
   size_t next = std::min<size_t>(1, path.size());
   for (;;) {
     while (next < path.size()) {
-      const size_t end = std::min(path.find('/', next), path.size());
-      const Node& node = nodes_[at];
-      uint32_t child = node.literal_children ? FindChild(at, path.substr(next, end - next), step) : kNone;
-      if (child == kNone) child = node.parameter_child;
+      const TextKey key = KeyOfSegment(path, next, fold_);
+      uint32_t child = LiteralChild(at, key, path.substr(next, key.size), step);
+      if (child == kNone) child = nodes_[at].parameter_child;
       if (child == kNone) break;
       step();
       at = child;
-      next = end + 1;
+      next += key.size + 1;
     }
     VisitBranch(at, shared_depth, ReachAt(path, next), visit);
     uint32_t choice = nodes_[at].choice;
@@ -203,7 +219,8 @@ void RuleTree::VisitLiterals(std::string_view path, Visitor& visit) const {
   for (const LiteralSize& literal : literal_sizes_) {
     step();
     if (literal.size > path.size() || literal.best >= visit.bar()) continue;
-    const uint32_t node = FindChild(kLiterals, path.substr(0, literal.size), step);
+    const std::string_view start = path.substr(0, literal.size);
+    const uint32_t node = FindEdge(kLiterals, KeyOfText(start, fold_), start, step);
     if (node != kNone) visit.At(nodes_[node], Reach::kOnwards);
   }
 }
@@ -212,8 +229,8 @@ template <class Step>
 uint32_t RuleTree::FirstHolding(uint32_t number, const Request& request, Step step) const noexcept {
   const Group& group = groups_[number];
   if (!MethodHolds(group, request)) return kNone;
+  if (group.shape == kNone) return group.begin;
   const Shape shape = shapes_[group.shape];
-  if (shape.size == 0) return group.begin;
   uint64_t seed = number;
   for (uint32_t i = 0; i < shape.size; ++i) {
     const std::string_view* value = ValueFor(shape, i, request);
@@ -223,7 +240,7 @@ uint32_t RuleTree::FirstHolding(uint32_t number, const Request& request, Step st
   const auto same = [&](uint32_t i) {
     return i >= group.begin && i < group.end && ConditionsHold(group, entries_[i], request);
   };
-  return conditions_.Find(HashText({}, seed, false), same, step);
+  return conditions_.Find(HashOfKey({}, seed), same, step);
 }
 
 }  // namespace ratel
