@@ -12,14 +12,14 @@ struct Verdict {
 
 /// A rule set can be read and still not be put in force, so both are tried.
 Verdict CheckOne(const std::string& path) {
-  Verdict verdict{path, 0, {}};
+  Verdict verdict{path == "-" ? "<stdin>" : path, 0, {}};
   Config config;
   verdict.faults = Load(config, path);
   if (!verdict.faults.empty()) return verdict;
   try {
     verdict.rules = Registry(config).Rules().size();
   } catch (const Error& error) {
-    verdict.faults.push_back({path, error.Line(), error.Column(), std::string(error.Path()), error.what()});
+    verdict.faults.push_back({verdict.file, error.Line(), error.Column(), std::string(error.Path()), error.what()});
   }
   return verdict;
 }

@@ -48,9 +48,9 @@ std::string Bash(const CLI::App& app) {
          "_ratel() {\n"
          "  local current=${COMP_WORDS[COMP_CWORD]} options=\"\"\n"
          "  if [ \"$COMP_CWORD\" -eq 1 ]; then\n"
-         "    COMPREPLY=($(compgen -W \"" +
+         "    mapfile -t COMPREPLY < <(compgen -W \"" +
          names +
-         " --help --version\" -- \"$current\"))\n"
+         " --help --version\" -- \"$current\")\n"
          "    return\n"
          "  fi\n"
          "  case ${COMP_WORDS[1]} in\n" +
@@ -58,9 +58,9 @@ std::string Bash(const CLI::App& app) {
          "  esac\n"
          "  if [ \"${COMP_WORDS[1]}\" = completion ]; then options=\"bash zsh $options\"; fi\n"
          "  if [[ $current == -* || ${COMP_WORDS[1]} == completion ]]; then\n"
-         "    COMPREPLY=($(compgen -W \"$options\" -- \"$current\"))\n"
+         "    mapfile -t COMPREPLY < <(compgen -W \"$options\" -- \"$current\")\n"
          "  else\n"
-         "    COMPREPLY=($(compgen -f -- \"$current\"))\n"
+         "    mapfile -t COMPREPLY < <(compgen -f -- \"$current\")\n"
          "  fi\n"
          "}\n"
          "complete -o filenames -F _ratel ratel\n";

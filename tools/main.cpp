@@ -3,6 +3,7 @@
 #include <csignal>
 #include <exception>
 #include <functional>
+#include <limits>
 #include <ratel/rl.hpp>
 
 #include "command.hpp"
@@ -48,7 +49,9 @@ void AddExplain(CLI::App& app, Commands& c) {
       ->type_name("NAME=VALUE")
       ->take_all()
       ->expected(1);
-  CLI::Option* cost = command->add_option("--cost", o.cost, "Units to spend (default: the rule's)")->type_name("N");
+  CLI::Option* cost = command->add_option("--cost", o.cost, "Units to spend (default: the rule's)")
+                          ->check(CLI::Range(int64_t{1}, std::numeric_limits<int64_t>::max()).description(""))
+                          ->type_name("N");
   command->add_option("--now", o.now, "Instant, 2026-07-01T12:00:00Z or epoch seconds (default: now)")
       ->type_name("TIME");
   command->add_option("--rule", o.rule, "Ask this rule, not the one that matches")->type_name("NAME");
@@ -114,16 +117,20 @@ int Guarded(const std::function<int()>& run) {
     return run();
   } catch (const ExitCode code) {
     return code;
+  } catch (const Error& error) {
+    PrintError(error.File().empty() ? error.what() : std::string(error.File()) + ": " + error.what());
   } catch (const std::exception& error) {
     PrintError(error.what());
-    return kUsage;
   }
+  return kUsage;
 }
 
 int Parse(CLI::App& app, int argc, char** argv) {
   try {
     app.parse(argc, argv);
-    return kOk;
+    if (!app.get_subcommands().empty()) return kOk;
+    std::fputs(app.help().c_str(), stderr);
+    return kUsage;
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? -1 : kUsage;
   }
@@ -133,7 +140,6 @@ int Main(int argc, char** argv) {
   // A reader that has seen enough (head, less) ends the program without a word.
   std::signal(SIGPIPE, SIG_DFL);
   CLI::App app("Ratel's rule files: check them, explain decisions, play logs against them.", "ratel");
-  app.require_subcommand(1);
   app.set_version_flag("--version", std::string("ratel ") + rl_version_string(), "Print the version and exit");
   app.footer("ratel COMMAND --help says more. docs/rules.md has the format of rule files.");
   Commands commands;

@@ -119,7 +119,7 @@ void ReportText(const Registry& registry, const LogFile& log, const Denials& den
     AddRow(rules, std::string(registry.RuleName(id)), rule.allowed, rule.denied, rule.shadow_denied);
   }
   const rl_metrics all = registry.Metrics();
-  AddRow(rules, "(no rule)", all.no_rule, 0, 0);
+  if (all.no_rule > 0) AddRow(rules, "(no rule)", all.no_rule, 0, 0);
   AddRow(rules, "in all", all.allowed, all.denied, all.shadow_denied);
   Print(rules.ToText());
 
