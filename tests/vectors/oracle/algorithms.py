@@ -153,7 +153,9 @@ class LeakyBucket:
 
     @classmethod
     def convert(cls, old, new, state, t_old, t_new):
-        queue = min(cls.queue(old, state, t_old), Fraction(new.capacity))
+        """The queue carries over in units, cut to the new capacity; what a late charge put beyond the old one stays owed."""
+        queue = cls.queue(old, state, t_old)
+        queue = min(queue, new.capacity + max(Fraction(0), queue - old.capacity), Fraction(2 * new.capacity))
         return (t_new, ceil(queue / new.grain()) * new.grain())
 
 
@@ -210,7 +212,7 @@ class FixedWindow:
 
     @classmethod
     def convert(cls, old, new, state, t_old, t_new):
-        return (cls.start(new, t_new), cls.held(old, state, t_old)[1])
+        return (cls.start(new, t_new), min(cls.held(old, state, t_old)[1], 2 * new.limit))
 
 
 class SlidingLog:
@@ -262,7 +264,7 @@ class SlidingLog:
 
     @classmethod
     def settle(cls, n, state, t, charged_at, spent, actual):
-        room = 2 * n.limit - cls.units(n, state, t)
+        room = max(0, 2 * n.limit - cls.units(n, state, t))
         entries = []
         for time, cost in cls.entries(n, state, t):
             if time == charged_at:
@@ -344,7 +346,7 @@ class SlidingCounter:
     def convert(cls, old, new, state, t_old, t_new):
         start, previous, current = cls.held(old, state, t_old)
         weight = previous * Fraction(old.window - max(0, t_old - start), old.window)
-        return (cls.start(new, t_new), 0, current + ceil(weight))
+        return (cls.start(new, t_new), 0, min(current + ceil(weight), 2 * new.limit))
 
 
 ALGORITHMS = {

@@ -119,6 +119,32 @@ def log_as_it_is():
     return v
 
 
+def debt_carries(algorithm):
+    v = Vector(f"reload-keeps-debt-{algorithm}", ["semantics 5", "semantics 9"], "What was charged late is still owed after a reload.",
+               rules(rule(algorithm=algorithm, limit=10, window="1m")))
+    first = v.allow(5, user="u", cost=10)
+    v.settle(5, first, 14, {"remaining": 0})
+    v.reload(5, rules(rule(algorithm=algorithm, limit=5, window="1m")))
+    v.peek(5, {"allowed": False, "remaining": 0, "capacity": 5}, user="u")
+    tight(v, 5, user="u")
+    return v
+
+
+def coarser(algorithm):
+    v = Vector(f"reload-to-a-coarser-tick-{algorithm}", ["semantics 3", "semantics 9"],
+               "From microseconds to a tick of 10 ms and back, between two of those ticks: nothing is handed back.",
+               rules(rule(algorithm=algorithm, limit=100, window="1d")))
+    v.allow(86400, {"remaining": 40}, user="u", cost=60)
+    v.reload(86400, rules(rule(algorithm=algorithm, limit=150_000_001, window="1d")), ticks={"r/r": 10_000})
+    used = 60 if algorithm == "leaky_bucket" else 0
+    left = 40 if algorithm == "token_bucket" else 150_000_001 - used
+    v.peek(86400, {"remaining": left}, user="u")
+    v.reload(86400, rules(rule(algorithm=algorithm, limit=100, window="1d")))
+    v.peek(86400, {"remaining": 40}, user="u")
+    tight(v, 86400, user="u", cost=41)
+    return v
+
+
 def starts_new(label, after):
     v = Vector(f"reload-starts-new-{label}", ["semantics 9"], "Another algorithm, scope or name is another limit: it starts new.",
                rules(rule(limit=2, window="1m")))
@@ -167,7 +193,8 @@ def override_changes():
 
 
 def vectors():
-    return [*map(unchanged, ALL), *map(raised, ALL), *map(lowered, ALL), *map(other_window, ALL), denied_after_reload(),
+    return [*map(unchanged, ALL), *map(raised, ALL), *map(lowered, ALL), *map(other_window, ALL), denied_after_reload(), *map(debt_carries, ALL),
+            coarser("token_bucket"), coarser("leaky_bucket"),
             bucket_in_units(), counter_weight(), log_as_it_is(),
             starts_new("algorithm", rule(algorithm="fixed_window", limit=2, window="1m")),
             starts_new("scope", rule(scope="ip", limit=2, window="1m")),
