@@ -14,8 +14,8 @@ have() { command -v "$1" >/dev/null 2>&1; }
 in_ci() { [ "${CI:-}" = true ]; }
 
 packages_build="build-essential cmake ninja-build pkg-config python3 libyaml-dev libxxhash-dev"
-packages_tests="libgtest-dev libcmocka-dev nlohmann-json3-dev python3-venv"
-packages_programs="libcli11-dev nlohmann-json3-dev libcpp-httplib-dev libssl-dev zlib1g-dev libbrotli-dev"
+packages_tests="libgtest-dev libcmocka-dev nlohmann-json3-dev zsh python3-venv"
+packages_programs="libcli11-dev nlohmann-json3-dev libcpp-httplib-dev curl libssl-dev zlib1g-dev libbrotli-dev"
 packages_gates="clang-14 libreadline-dev abigail-tools"
 packages_bench="libbenchmark-dev"
 
