@@ -1,4 +1,3 @@
-/* Five requests a second for each user: seven at one instant. Also the README's program. */
 #include <stdio.h>
 #include <string.h>
 
