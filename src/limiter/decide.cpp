@@ -25,11 +25,8 @@ Status Refuse(Status status, Decision& out) noexcept {
 }  // namespace
 
 bool Registry::Impl::DecideWithoutLimits(const Snapshot& snapshot, const MatchedRules& rules, Mode mode, Decision& out) noexcept {
-  bool shadow_blocked = false;
-  const Verdict verdict = VerdictOf(snapshot, rules, shadow_blocked);
-  out.shadow_denied = shadow_blocked;
   out.peeked = mode == Mode::kPeek;
-  switch (verdict) {
+  switch (VerdictOf(snapshot, rules)) {
     case Verdict::kAskLimits: return false;
     case Verdict::kNoRule:
       out.allowed = true;
@@ -42,7 +39,7 @@ bool Registry::Impl::DecideWithoutLimits(const Snapshot& snapshot, const Matched
     case Verdict::kBlocked:
       for (const uint32_t index : rules.span()) {
         const CompiledRule& rule = snapshot.rules()[index];
-        if (rule.source->action != Action::kBlock || rule.source->shadow) continue;
+        if (rule.source->action != Action::kBlock) continue;
         out.rule = rule.id;
         break;
       }
@@ -151,7 +148,7 @@ void Registry::Impl::Count(const Snapshot& snapshot, const MatchedRules& rules, 
     counters.Add(decision.allowed ? RuleCount::kAllowed : RuleCount::kDenied);
     uint64_t cost = 1;
     bool never_fits = false;
-    bool shadow_denied = rule.source->shadow && rule.source->action == Action::kBlock;
+    bool shadow_denied = false;
     for (size_t i = 0; i < charges.size(); ++i) {
       if (uses[i].rule != &rule) continue;
       cost = charges[i].cost;

@@ -64,15 +64,12 @@ Status FindRules(const Snapshot& snapshot, const Request& request, MatchedRules&
   return Status::kOk;
 }
 
-Verdict VerdictOf(const Snapshot& snapshot, const MatchedRules& rules, bool& shadow_blocked) noexcept {
+Verdict VerdictOf(const Snapshot& snapshot, const MatchedRules& rules) noexcept {
   if (rules.count == 0) return Verdict::kNoRule;
   bool limits = false;
   for (const uint32_t index : rules.span()) {
     const Rule& rule = *snapshot.rules()[index].source;
-    if (rule.action == Action::kBlock) {
-      if (!rule.shadow) return Verdict::kBlocked;
-      shadow_blocked = true;
-    }
+    if (rule.action == Action::kBlock) return Verdict::kBlocked;
     limits |= rule.action == Action::kLimit;
   }
   return limits ? Verdict::kAskLimits : Verdict::kUnlimited;

@@ -52,7 +52,7 @@ Status FindRules(const Snapshot& snapshot, const Request& request, MatchedRules&
 
 /// What the rules decide before any limit is asked.
 enum class Verdict : uint8_t { kAskLimits, kNoRule, kBlocked, kUnlimited };
-Verdict VerdictOf(const Snapshot& snapshot, const MatchedRules& rules, bool& shadow_blocked) noexcept;
+Verdict VerdictOf(const Snapshot& snapshot, const MatchedRules& rules) noexcept;
 
 /// Appends the charges of the rules' limits to `buffer`. kUnsupported when there are more than fit; then nothing was appended.
 Status BuildCharges(const Snapshot& snapshot, const KeyedHasher& hasher, const Request& request, const MatchedRules& rules, ChargeBuffer& buffer,

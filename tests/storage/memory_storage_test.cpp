@@ -38,7 +38,7 @@ uint64_t Keys(Storage& storage) {
 }
 
 class EachAlgorithm : public testing::TestWithParam<Algorithm> {};
-INSTANTIATE_TEST_SUITE_P(All, EachAlgorithm, testing::ValuesIn(kAlgorithms), [](const auto& info) { return std::string(ToText(info.param)); });
+INSTANTIATE_TEST_SUITE_P(All, EachAlgorithm, testing::ValuesIn(kAlgorithms), [](const auto& each) { return std::string(ToText(each.param)); });
 
 TEST_P(EachAlgorithm, AdmitsTheLimitOfEveryKeyWhileTheTableGrows) {
   const auto storage = MakeMemoryStorage({});
