@@ -31,17 +31,20 @@ std::optional<unsigned> ParseDecimal(std::string_view text, unsigned max) noexce
   return value;
 }
 
+/// Four octets in one pass: no sign, no leading zero, nothing around them.
 std::optional<V4Bytes> ParseV4(std::string_view text) noexcept {
   V4Bytes bytes{};
+  size_t at = 0;
   for (size_t i = 0; i < bytes.size(); ++i) {
-    const bool last = i + 1 == bytes.size();
-    const size_t end = last ? text.size() : text.find('.');
-    if (end == std::string_view::npos) return std::nullopt;
-    const std::optional<unsigned> octet = ParseDecimal(text.substr(0, end), 255);
-    if (!octet) return std::nullopt;
-    bytes[i] = static_cast<uint8_t>(*octet);
-    if (!last) text.remove_prefix(end + 1);
+    if (i > 0 && (at == text.size() || text[at++] != '.')) return std::nullopt;
+    const size_t start = at;
+    unsigned octet = 0;
+    while (at < text.size() && at < start + 3 && IsDigit(text[at])) octet = octet * 10 + static_cast<unsigned>(text[at++] - '0');
+    const size_t digits = at - start;
+    if (digits == 0 || octet > 255 || (digits > 1 && text[start] == '0')) return std::nullopt;
+    bytes[i] = static_cast<uint8_t>(octet);
   }
+  if (at != text.size()) return std::nullopt;
   return bytes;
 }
 
@@ -53,45 +56,41 @@ class V6Reader {
       gap_ = 0;
       text.remove_prefix(2);
     }
-    bool more = !text.empty();
-    if (!more && !gap_) return std::nullopt;
-    while (more) {
-      if (!Group(text, more)) return std::nullopt;
+    if (text.empty() && !gap_) return std::nullopt;
+    while (!text.empty()) {
+      if (!Group(text)) return std::nullopt;
     }
     return Close();
   }
 
  private:
-  /// Takes one group (or the IPv4 tail) and the colons behind it; `more` says whether another one has to follow.
-  bool Group(std::string_view& text, bool& more) noexcept {
-    const size_t end = std::min(text.find(':'), text.size());
-    const std::string_view group = text.substr(0, end);
-    text.remove_prefix(end);
-    more = !text.empty();
-    if (group.find('.') != std::string_view::npos) return !more && AppendV4(group);
-    if (!AppendHex(group)) return false;
-    if (!more) return true;
-    text.remove_prefix(1);
-    if (!text.empty() && text.front() == ':') {
-      if (gap_) return false;
-      gap_ = size_;
-      text.remove_prefix(1);
-      more = !text.empty();
-      return true;
-    }
-    return !text.empty();
-  }
-
-  bool AppendHex(std::string_view group) noexcept {
-    if (group.empty() || group.size() > 4 || size_ + 2 > bytes_.size()) return false;
+  /// Takes one group and the colons behind it, or the IPv4 tail. Never leaves a single colon at the end.
+  bool Group(std::string_view& text) noexcept {
     unsigned value = 0;
-    for (const char c : group) {
-      const int digit = HexValue(c);
-      if (digit < 0) return false;
-      value = value * 16 + static_cast<unsigned>(digit);
+    size_t digits = 0;
+    for (; digits < text.size() && digits < 4 && HexValue(text[digits]) >= 0; ++digits) {
+      value = value * 16 + static_cast<unsigned>(HexValue(text[digits]));
     }
+    if (digits < text.size() && text[digits] == '.') {
+      const bool fits = AppendV4(text);
+      text = {};
+      return fits;
+    }
+    if (digits == 0 || size_ + 2 > bytes_.size()) return false;
     bytes_[size_++] = static_cast<uint8_t>(value >> 8);
     bytes_[size_++] = static_cast<uint8_t>(value & 0xff);
+    text.remove_prefix(digits);
+    return text.empty() || Colons(text);
+  }
+
+  bool Colons(std::string_view& text) noexcept {
+    if (text.front() != ':') return false;
+    text.remove_prefix(1);
+    if (text.empty()) return false;
+    if (text.front() != ':') return true;
+    if (gap_) return false;
+    gap_ = size_;
+    text.remove_prefix(1);
     return true;
   }
 
@@ -241,26 +240,27 @@ char* WriteV6(const V6Bytes& bytes, char* out) noexcept {
 }  // namespace
 
 std::optional<Address> Address::Parse(std::string_view text) noexcept {
+  if (const std::optional<V4Bytes> plain = ParseV4(text)) return FromV4(plain->data());
   text = TrimQuotes(text);
   bool bracketed = false;
   if (!CutPort(text, bracketed)) return std::nullopt;
-  Address address;
-  const bool has_colon = text.find(':') != std::string_view::npos;
-  if (!has_colon) {
+  if (text.find(':') == std::string_view::npos) {
     const std::optional<V4Bytes> v4 = bracketed ? std::nullopt : ParseV4(text);
-    if (!v4) return std::nullopt;
-    std::copy(v4->begin(), v4->end(), address.bytes_.begin());
-    return address;
+    return v4 ? std::optional(FromV4(v4->data())) : std::nullopt;
   }
   if (!CutZone(text)) return std::nullopt;
   const std::optional<V6Bytes> v6 = V6Reader().Read(text);
   if (!v6) return std::nullopt;
-  address.v4_ = IsMapped(*v6);
-  if (address.v4_) {
-    std::copy(v6->begin() + 12, v6->end(), address.bytes_.begin());
-  } else {
-    address.bytes_ = *v6;
-  }
+  if (IsMapped(*v6)) return FromV4(v6->data() + 12);
+  Address address;
+  address.bytes_ = *v6;
+  address.v4_ = false;
+  return address;
+}
+
+Address Address::FromV4(const uint8_t* bytes) noexcept {
+  Address address;
+  std::copy(bytes, bytes + 4, address.bytes_.begin());
   return address;
 }
 

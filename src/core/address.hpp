@@ -38,6 +38,7 @@ class Address {
 
  private:
   friend class Network;
+  static Address FromV4(const uint8_t* bytes) noexcept;
   std::array<uint8_t, 16> bytes_{};
   bool v4_ = true;
 };
