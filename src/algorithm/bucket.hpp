@@ -22,8 +22,8 @@ namespace ratel {
 
 /// A bucket as it counts for a request.
 struct Level {
-  Tick at = 0;             ///< now, or the stored instant when that is later
-  uint64_t debt = 0;       ///< credits at `at`
+  Tick at = 0;               ///< now, or the stored instant when that is later
+  uint64_t debt = 0;         ///< credits at `at`
   bool pulled_back = false;  ///< the clock firewall moved the stored instant to now
 };
 

@@ -63,8 +63,8 @@ bool IsSlidingCounterState(const Numbers& numbers, const State& state) noexcept 
   const uint64_t previous = state.value >> 32;
   const uint64_t current = state.value & 0xffffffffu;
   const Tick span = current == 0 ? numbers.window : 2 * numbers.window;
-  return state.value != 0 && previous <= 2 * numbers.capacity && current <= 2 * numbers.capacity && state.expiry >= span &&
-         IsWindowStart(numbers, state.expiry - span);
+  return state.value != 0 && previous <= 2 * numbers.capacity && current <= 2 * numbers.capacity &&
+         state.expiry >= span && IsWindowStart(numbers, state.expiry - span);
 }
 
 /// A log may hold more than twice its limit after a reload that lowered it, but never more than twice any log's limit.
@@ -86,10 +86,14 @@ bool IsValid(const Decoded& held) noexcept {
   if (held.state == State{}) return held.entries.empty();
   switch (held.numbers.spec.algorithm) {
     case Algorithm::kTokenBucket:
-    case Algorithm::kLeakyBucket: return IsBucketState(held.numbers, held.state);
-    case Algorithm::kFixedWindow: return IsFixedWindowState(held.numbers, held.state);
-    case Algorithm::kSlidingCounter: return IsSlidingCounterState(held.numbers, held.state);
-    case Algorithm::kSlidingLog: return IsLogState(held.numbers, held.state, held.entries);
+    case Algorithm::kLeakyBucket:
+      return IsBucketState(held.numbers, held.state);
+    case Algorithm::kFixedWindow:
+      return IsFixedWindowState(held.numbers, held.state);
+    case Algorithm::kSlidingCounter:
+      return IsSlidingCounterState(held.numbers, held.state);
+    case Algorithm::kSlidingLog:
+      return IsLogState(held.numbers, held.state, held.entries);
   }
   return false;
 }

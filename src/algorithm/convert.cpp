@@ -70,15 +70,20 @@ State Convert(const Numbers& from, const Numbers& to, const State& state, Micros
   if (from.spec == to.spec) return state;
   switch (to.spec.algorithm) {
     case Algorithm::kTokenBucket:
-    case Algorithm::kLeakyBucket: return ConvertBucket(from, to, state, now);
-    case Algorithm::kFixedWindow: return ConvertFixedWindow(from, to, state, now);
-    case Algorithm::kSlidingCounter: return ConvertSlidingCounter(from, to, state, now);
-    case Algorithm::kSlidingLog: break;
+    case Algorithm::kLeakyBucket:
+      return ConvertBucket(from, to, state, now);
+    case Algorithm::kFixedWindow:
+      return ConvertFixedWindow(from, to, state, now);
+    case Algorithm::kSlidingCounter:
+      return ConvertSlidingCounter(from, to, state, now);
+    case Algorithm::kSlidingLog:
+      break;
   }
   return {};
 }
 
-std::vector<LogEntry> ConvertEntries(const Numbers& from, const Numbers& to, std::span<const LogEntry> entries, Micros now) {
+std::vector<LogEntry> ConvertEntries(const Numbers& from, const Numbers& to, std::span<const LogEntry> entries,
+                                     Micros now) {
   const LogVector log({entries.begin(), entries.end()});
   const Tick from_now = from.TickOf(now);
   const LogWindow window = LogWindowAt(from, log, from_now);

@@ -22,6 +22,7 @@ State Convert(const Numbers& from, const Numbers& to, const State& state, Micros
 
 /// The entries of a sliding log that are in force under `from` at `now`, as they are. Their instants go into the ticks of `to`: rounded up, but
 /// what was not ahead of now does not get ahead of it. (Resolve gives every log ticks of 1 us, so nothing is rounded as long as it does.)
-std::vector<LogEntry> ConvertEntries(const Numbers& from, const Numbers& to, std::span<const LogEntry> entries, Micros now);
+std::vector<LogEntry> ConvertEntries(const Numbers& from, const Numbers& to, std::span<const LogEntry> entries,
+                                     Micros now);
 
 }  // namespace ratel

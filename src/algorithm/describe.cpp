@@ -27,9 +27,11 @@ std::string Until(const Numbers& numbers, Tick at, Micros now) {
 
 std::string TokenBucketText(const Numbers& numbers, const State& state, Micros now) {
   const Level level = LevelAt(numbers, state, numbers.TickOf(now));
-  const std::string units = level.debt <= numbers.full ? Units(numbers.full - level.debt, numbers.unit, Round::kDown)
-                                                       : "-" + Units(level.debt - numbers.full, numbers.unit, Round::kUp);
-  return "level " + units + Of(numbers) + ", full in " + Until(numbers, level.at + numbers.per_refill.Ceil(level.debt), now);
+  const std::string units = level.debt <= numbers.full
+                                ? Units(numbers.full - level.debt, numbers.unit, Round::kDown)
+                                : "-" + Units(level.debt - numbers.full, numbers.unit, Round::kUp);
+  return "level " + units + Of(numbers) + ", full in " +
+         Until(numbers, level.at + numbers.per_refill.Ceil(level.debt), now);
 }
 
 std::string LeakyBucketText(const Numbers& numbers, const State& state, Micros now) {
@@ -62,11 +64,16 @@ std::string SlidingLogText(const Numbers& numbers, const State& state, Micros no
 std::string Describe(const Numbers& numbers, const State& state, Micros now) {
   if (state.expiry <= numbers.TickOf(now)) return "nothing spent";
   switch (numbers.spec.algorithm) {
-    case Algorithm::kTokenBucket: return TokenBucketText(numbers, state, now);
-    case Algorithm::kLeakyBucket: return LeakyBucketText(numbers, state, now);
-    case Algorithm::kFixedWindow: return FixedWindowText(numbers, state, now);
-    case Algorithm::kSlidingCounter: return SlidingCounterText(numbers, state, now);
-    case Algorithm::kSlidingLog: return SlidingLogText(numbers, state, now);
+    case Algorithm::kTokenBucket:
+      return TokenBucketText(numbers, state, now);
+    case Algorithm::kLeakyBucket:
+      return LeakyBucketText(numbers, state, now);
+    case Algorithm::kFixedWindow:
+      return FixedWindowText(numbers, state, now);
+    case Algorithm::kSlidingCounter:
+      return SlidingCounterText(numbers, state, now);
+    case Algorithm::kSlidingLog:
+      return SlidingLogText(numbers, state, now);
   }
   return {};
 }

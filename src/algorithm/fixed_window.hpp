@@ -42,7 +42,8 @@ inline WindowCount WindowCountAt(const Numbers& numbers, const State& state, Tic
   return {start, state.value, false};
 }
 
-inline void FinishFixedWindow(const Numbers& numbers, const WindowCount& left, Tick now, State& state, Outcome& outcome) noexcept {
+inline void FinishFixedWindow(const Numbers& numbers, const WindowCount& left, Tick now, State& state,
+                              Outcome& outcome) noexcept {
   const Tick end = left.start + numbers.window;
   outcome.remaining = SubtractFloor(numbers.capacity, left.count);
   outcome.reset_at = left.count == 0 ? now : end;

@@ -44,73 +44,83 @@ Numbers UnderTick(const LimitSpec& spec, uint8_t exponent, Micros tick) {
 uint64_t LargestCapacity(const Numbers& numbers) {
   switch (numbers.spec.algorithm) {
     case Algorithm::kTokenBucket:
-    case Algorithm::kLeakyBucket: return SubtractFloor(kMaxExact, numbers.refill) / 3 / numbers.unit;
-    case Algorithm::kFixedWindow: return kMaxExact / 3;
-    case Algorithm::kSlidingLog: return kMaxWordLimit;
-    case Algorithm::kSlidingCounter: return std::min(kMaxWordLimit, kMaxExact / 5 / numbers.window);
+    case Algorithm::kLeakyBucket:
+      return SubtractFloor(kMaxExact, numbers.refill) / 3 / numbers.unit;
+    case Algorithm::kFixedWindow:
+      return kMaxExact / 3;
+    case Algorithm::kSlidingLog:
+      return kMaxWordLimit;
+    case Algorithm::kSlidingCounter:
+      return std::min(kMaxWordLimit, kMaxExact / 5 / numbers.window);
   }
   return 0;
 }
 
-std::string Named(const LimitSpec& spec) {
-  return std::string(ToText(spec.algorithm)) + " of " + Text(spec.limit) + " per " + SpanToText(spec.window);
-}
-
-Error TooLarge(const Numbers& coarsest, uint64_t largest) {
-  const LimitSpec& spec = coarsest.spec;
-  const bool finer_window = spec.window % kSecond != 0;
-  const std::string window_hint = finer_window ? "; a window of whole seconds allows more" : "";
-  const std::string cannot = Named(spec) + " cannot be counted exactly";
-  if (!IsBucket(spec.algorithm)) {
-    if (largest == 0) return Fault("window", cannot + ": the window is too long for its precision" + window_hint);
-    const bool counter = spec.algorithm == Algorithm::kSlidingCounter && largest < kMaxWordLimit;
-    return Fault("limit", cannot + ": the limit is at most " + Text(largest) + (counter ? " with this window" + window_hint : ""));
+/// Why no tick will do; `largest` is the largest capacity under any of them.
+Error TooLarge(const LimitSpec& spec, uint64_t largest) {
+  const std::string asked = std::string(ToText(spec.algorithm)) + " of " + Text(spec.limit) + " per " +
+                            SpanToText(spec.window) + (spec.burst == 0 ? "" : ", burst " + Text(spec.burst)) +
+                            " cannot be counted exactly: ";
+  const std::string hint = spec.window % kSecond == 0 ? "" : "; a window of whole seconds allows more";
+  switch (spec.algorithm) {
+    case Algorithm::kTokenBucket:
+    case Algorithm::kLeakyBucket:
+      if (largest == 0) return Fault("limit", asked + "choose a limit that shares more factors with the window" + hint);
+      return Fault(spec.burst == 0 ? "limit" : "burst", asked + "the burst can be at most " + Text(largest) + hint);
+    case Algorithm::kSlidingCounter:
+      if (largest == 0) return Fault("window", asked + "the window is too long for its precision" + hint);
+      return Fault("limit", asked + "the limit can be at most " + Text(largest) +
+                                (largest < kMaxWordLimit ? " with this window" + hint : ""));
+    case Algorithm::kFixedWindow:
+    case Algorithm::kSlidingLog:
+      break;
   }
-  if (largest == 0) {
-    return Fault("limit", cannot + ": limit and window have too few common factors; choose a limit that divides the window in microseconds" +
-                              window_hint);
-  }
-  return Fault(spec.burst == 0 ? "limit" : "burst", cannot + " with a burst of " + Text(coarsest.capacity) +
-                                                        ": the burst is at most " + Text(largest) +
-                                                        " with these" + window_hint);
+  return Fault("limit", asked + "the limit can be at most " + Text(largest));
 }
 
 }  // namespace
 
 const char* ToText(Algorithm algorithm) noexcept {
   switch (algorithm) {
-    case Algorithm::kTokenBucket: return "token_bucket";
-    case Algorithm::kLeakyBucket: return "leaky_bucket";
-    case Algorithm::kFixedWindow: return "fixed_window";
-    case Algorithm::kSlidingLog: return "sliding_log";
-    case Algorithm::kSlidingCounter: return "sliding_counter";
+    case Algorithm::kTokenBucket:
+      return "token_bucket";
+    case Algorithm::kLeakyBucket:
+      return "leaky_bucket";
+    case Algorithm::kFixedWindow:
+      return "fixed_window";
+    case Algorithm::kSlidingLog:
+      return "sliding_log";
+    case Algorithm::kSlidingCounter:
+      return "sliding_counter";
   }
   return "unknown";
 }
 
 Result<Numbers> Resolve(const LimitSpec& spec) {
   if (spec.algorithm < Algorithm::kTokenBucket || spec.algorithm > Algorithm::kSlidingCounter) {
-    return Fault("algorithm", "unknown algorithm; token_bucket, leaky_bucket, fixed_window, sliding_log or sliding_counter");
+    return Fault("algorithm",
+                 "unknown algorithm; token_bucket, leaky_bucket, fixed_window, sliding_log or sliding_counter");
   }
   if (spec.limit == 0) return Fault("limit", "limit must be at least 1; to let nothing through, use action: block");
   if (spec.window == 0) return Fault("window", "window must be at least 1us");
-  if (spec.window > kMaxWindow) return Fault("window", "window must be at most 10 years (" + SpanToText(kMaxWindow) + ")");
+  if (spec.window > kMaxWindow) {
+    return Fault("window", "window must be at most 10 years (" + SpanToText(kMaxWindow) + ")");
+  }
   if (spec.burst != 0 && !IsBucket(spec.algorithm)) {
     return Fault("burst", std::string("burst has no meaning for ") + ToText(spec.algorithm) +
                               ", whose capacity is its limit; only token_bucket and leaky_bucket take one");
   }
-  Numbers numbers;
   uint64_t largest = 0;  // capacity under any of the ticks, for the error
   Micros tick = 1;
   for (uint8_t exponent = 0; exponent <= kCoarsestTick && spec.window % tick == 0; ++exponent, tick *= 10) {
-    numbers = UnderTick(spec, exponent, tick);
+    Numbers numbers = UnderTick(spec, exponent, tick);
     largest = std::max(largest, LargestCapacity(numbers));
     if (numbers.capacity <= LargestCapacity(numbers)) {
       if (IsBucket(spec.algorithm)) numbers.full = numbers.capacity * numbers.unit;
       return numbers;
     }
   }
-  return TooLarge(numbers, largest);
+  return TooLarge(spec, largest);
 }
 
 std::string SpanToText(Micros span) {
@@ -118,7 +128,8 @@ std::string SpanToText(Micros span) {
     Micros size;
     const char* name;
   };
-  static constexpr std::array<Unit, 4> kWhole{{{86'400 * kSecond, "d"}, {3600 * kSecond, "h"}, {60 * kSecond, "m"}, {kSecond, "s"}}};
+  static constexpr std::array<Unit, 4> kWhole{
+      {{86'400 * kSecond, "d"}, {3600 * kSecond, "h"}, {60 * kSecond, "m"}, {kSecond, "s"}}};
   if (span == 0) return "0s";
   for (const Unit& unit : kWhole) {
     if (span % unit.size == 0) return Text(span / unit.size) + unit.name;

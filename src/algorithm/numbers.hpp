@@ -21,14 +21,16 @@ enum class Algorithm : uint8_t {
 /// "token_bucket" ... as in rule files.
 const char* ToText(Algorithm algorithm) noexcept;
 
-constexpr bool IsBucket(Algorithm algorithm) noexcept { return algorithm == Algorithm::kTokenBucket || algorithm == Algorithm::kLeakyBucket; }
+constexpr bool IsBucket(Algorithm algorithm) noexcept {
+  return algorithm == Algorithm::kTokenBucket || algorithm == Algorithm::kLeakyBucket;
+}
 
 /// What a rule says.
 struct LimitSpec {
   Algorithm algorithm = Algorithm::kTokenBucket;
-  uint64_t limit = 0;     ///< units per window
-  Micros window = 0;      ///< microseconds
-  uint64_t burst = 0;     ///< buckets: capacity in units; 0 = limit
+  uint64_t limit = 0;  ///< units per window
+  Micros window = 0;   ///< microseconds
+  uint64_t burst = 0;  ///< buckets: capacity in units; 0 = limit
   friend bool operator==(const LimitSpec&, const LimitSpec&) = default;
 };
 

@@ -67,7 +67,8 @@ inline Tick SlidingCounterRetryAt(const Numbers& numbers, const TwoCounts& count
   return next + SubtractFloor(numbers.window, overlap);
 }
 
-inline void FinishSlidingCounter(const Numbers& numbers, const TwoCounts& left, Tick now, State& state, Outcome& outcome) noexcept {
+inline void FinishSlidingCounter(const Numbers& numbers, const TwoCounts& left, Tick now, State& state,
+                                 Outcome& outcome) noexcept {
   const uint64_t weight = numbers.per_window.Ceil(WeightOfPrevious(numbers, left));
   outcome.remaining = SubtractFloor(numbers.capacity, left.current + weight);
   State after;

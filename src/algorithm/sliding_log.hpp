@@ -13,7 +13,6 @@
 #pragma once
 
 #include <algorithm>
-#include <concepts>
 #include <cstddef>
 #include <cstdint>
 
@@ -24,18 +23,23 @@ namespace ratel {
 /// A view of a log, oldest first. UnitsThrough(i) is the sum over entries 0 to i inclusive; entries that have aged out may still be held.
 template <class Log>
 concept LogView = requires(const Log& log, size_t i) {
-  { log.size() } noexcept -> std::convertible_to<size_t>;
-  { log.At(i) } noexcept -> std::convertible_to<Tick>;
-  { log.UnitsThrough(i) } noexcept -> std::convertible_to<uint64_t>;
+  size_t{log.size()};
+  Tick{log.At(i)};
+  uint64_t{log.UnitsThrough(i)};
 };
 
-/// What a step changes in a log. Indices are those of the log as it was passed in. drop_front <= retime_from, so the parts do not meet.
+/// What a step changes in a log. Indices are those of the log as it was passed in; drop_front <= retime_from, so the parts do not meet.
 struct LogChange {
-  size_t drop_front = 0;     ///< so many of the oldest entries have aged out
-  bool retime = false;       ///< the clock firewall: entries retime_from to the last become ONE entry at retime_to with the sum of their units
+  /// So many of the oldest entries have aged out.
+  size_t drop_front = 0;
+
+  /// The clock firewall: entries retime_from to the last become ONE entry at retime_to with the sum of their units.
+  bool retime = false;
   size_t retime_from = 0;
   Tick retime_to = 0;
-  uint64_t append_cost = 0;  ///< units spent at append_at, never before the newest entry; 0 = none. Joins the newest entry when that has the same tick
+
+  /// Units spent at append_at, which is never before the newest entry; they join it when it has the same tick. 0 = none.
+  uint64_t append_cost = 0;
   Tick append_at = 0;
 };
 
@@ -48,12 +52,12 @@ struct LogCorrection {
 
 /// A log as it counts for a request.
 struct LogWindow {
-  Tick at = 0;           ///< now, or the newest entry when that is later
-  size_t first = 0;      ///< the oldest entry still in force; size() when none is
-  size_t ahead = 0;      ///< the first entry that counts as made now; size() unless pulled back
-  uint64_t aged = 0;     ///< units before `first`
-  uint64_t units = 0;    ///< units from `first` on
-  Tick newest = 0;       ///< instant of the newest entry as it counts; meaningful when units > 0
+  Tick at = 0;         ///< now, or the newest entry when that is later
+  size_t first = 0;    ///< the oldest entry still in force; size() when none is
+  size_t ahead = 0;    ///< the first entry that counts as made now; size() unless pulled back
+  uint64_t aged = 0;   ///< units before `first`
+  uint64_t units = 0;  ///< units from `first` on
+  Tick newest = 0;     ///< instant of the newest entry as it counts; meaningful when units > 0
   bool pulled_back = false;
 };
 
@@ -164,7 +168,8 @@ inline Outcome SettleLog(const Numbers& numbers, const Log& log, Tick now, Tick 
     const uint64_t held = log.UnitsThrough(entry) - (entry == 0 ? 0 : log.UnitsThrough(entry - 1));
     const uint64_t others = window.units - held;
     const uint64_t most = std::max(held, SubtractFloor(2 * numbers.capacity, others));
-    const uint64_t cost = actual > spent ? held + std::min(actual - spent, most - held) : SubtractFloor(held, spent - actual);
+    const uint64_t cost =
+        actual > spent ? held + std::min(actual - spent, most - held) : SubtractFloor(held, spent - actual);
     if (cost != held) {
       outcome.changed = true;
       correction = {true, entry, cost};

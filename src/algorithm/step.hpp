@@ -21,11 +21,16 @@ namespace ratel {
 /// A cost above the capacity never fits; `remaining` is then still true.
 inline Outcome Step(const Numbers& numbers, State& state, Tick now, uint64_t cost, Spend spend) noexcept {
   switch (numbers.spec.algorithm) {
-    case Algorithm::kTokenBucket: return StepTokenBucket(numbers, state, now, cost, spend);
-    case Algorithm::kLeakyBucket: return StepLeakyBucket(numbers, state, now, cost, spend);
-    case Algorithm::kFixedWindow: return StepFixedWindow(numbers, state, now, cost, spend);
-    case Algorithm::kSlidingCounter: return StepSlidingCounter(numbers, state, now, cost, spend);
-    case Algorithm::kSlidingLog: break;
+    case Algorithm::kTokenBucket:
+      return StepTokenBucket(numbers, state, now, cost, spend);
+    case Algorithm::kLeakyBucket:
+      return StepLeakyBucket(numbers, state, now, cost, spend);
+    case Algorithm::kFixedWindow:
+      return StepFixedWindow(numbers, state, now, cost, spend);
+    case Algorithm::kSlidingCounter:
+      return StepSlidingCounter(numbers, state, now, cost, spend);
+    case Algorithm::kSlidingLog:
+      break;
   }
   return {};
 }
@@ -35,13 +40,18 @@ inline Outcome Step(const Numbers& numbers, State& state, Tick now, uint64_t cos
 ///
 /// A give-back never lifts a balance above full. A late charge may take it below zero, at most one capacity deep. Windows are corrected only
 /// while the window that holds `charged_at` still counts; later nothing happens.
-inline Outcome Settle(const Numbers& numbers, State& state, Tick now, Tick charged_at, uint64_t spent, uint64_t actual) noexcept {
+inline Outcome Settle(const Numbers& numbers, State& state, Tick now, Tick charged_at, uint64_t spent,
+                      uint64_t actual) noexcept {
   switch (numbers.spec.algorithm) {
     case Algorithm::kTokenBucket:
-    case Algorithm::kLeakyBucket: return SettleBucket(numbers, state, now, spent, actual);
-    case Algorithm::kFixedWindow: return SettleFixedWindow(numbers, state, now, charged_at, spent, actual);
-    case Algorithm::kSlidingCounter: return SettleSlidingCounter(numbers, state, now, charged_at, spent, actual);
-    case Algorithm::kSlidingLog: break;
+    case Algorithm::kLeakyBucket:
+      return SettleBucket(numbers, state, now, spent, actual);
+    case Algorithm::kFixedWindow:
+      return SettleFixedWindow(numbers, state, now, charged_at, spent, actual);
+    case Algorithm::kSlidingCounter:
+      return SettleSlidingCounter(numbers, state, now, charged_at, spent, actual);
+    case Algorithm::kSlidingLog:
+      break;
   }
   return {};
 }

@@ -60,14 +60,16 @@ TEST(Codec, RoundTripsWhatStepsLeave) {
   std::mt19937_64 random(kSeed);
   int live = 0;
   for (int i = 0; i < 20'000; ++i) {
-    LimitSpec spec{static_cast<Algorithm>(1 + random() % 5), 1 + (random() >> (random() % 64)), 1 + (random() >> (11 + random() % 53)), 0};
+    LimitSpec spec{static_cast<Algorithm>(1 + random() % 5), 1 + (random() >> (random() % 64)),
+                   1 + (random() >> (11 + random() % 53)), 0};
     if (IsBucket(spec.algorithm) && random() % 2) spec.burst = 1 + (random() >> (random() % 64));
     auto numbers = Resolve(spec);
     if (!numbers) continue;
     Engine engine(*numbers);
     Tick now = (random() >> 11) / numbers->tick;
     for (int spent = 0; spent < 4; ++spent) {
-      if (engine.Ask(now, 1 + random() % numbers->capacity).allowed) engine.Correct(now, now, 0, random() % (2 * numbers->capacity + 1));
+      if (engine.Ask(now, 1 + random() % numbers->capacity).allowed)
+        engine.Correct(now, now, 0, random() % (2 * numbers->capacity + 1));
       now = std::min(now + random() % numbers->window, kMaxMicros / numbers->tick);
     }
     const auto decoded = Decode(Bytes(*numbers, engine.state, engine.log.entries()));
@@ -139,7 +141,8 @@ TEST(Codec, RefusesOtherVersionsAlgorithmsTicksAndImpossibleNumbers) {
   const Numbers numbers = Make({kTokenBucket, 5, kSecond, 0});
   const std::string bytes = Bytes(numbers, {kStart + 400'000, 400'000});
   ASSERT_TRUE(Decode(bytes));
-  for (const auto& [offset, value] : std::vector<std::pair<size_t, char>>{{0, 'r'}, {4, 2}, {4, 0}, {5, 0}, {5, 6}, {6, 1}, {7, 1}, {48, 1}, {8, 0}, {23, 1}, {31, 1}}) {
+  for (const auto& [offset, value] : std::vector<std::pair<size_t, char>>{
+           {0, 'r'}, {4, 2}, {4, 0}, {5, 0}, {5, 6}, {6, 1}, {7, 1}, {48, 1}, {8, 0}, {23, 1}, {31, 1}}) {
     std::string other = bytes;
     other[offset] = value;
     EXPECT_FALSE(Decode(Signed(other))) << offset;

@@ -49,8 +49,12 @@ TEST(Convert, NewStaysNewAndTheSameNumbersChangeNothing) {
 TEST(Convert, ABucketsLevelCarriesOverInUnits) {
   const Numbers ten = Make(kTokenBucket, 10, kSecond);
   const State three_left = Spent(ten, 7, kStart);
-  EXPECT_EQ(Remaining(Make(kTokenBucket, 20, kSecond), Convert(ten, Make(kTokenBucket, 20, kSecond), three_left, kStart), kStart), 3u);
-  EXPECT_EQ(Remaining(Make(kTokenBucket, 2, kSecond), Convert(ten, Make(kTokenBucket, 2, kSecond), three_left, kStart), kStart), 2u);
+  EXPECT_EQ(Remaining(Make(kTokenBucket, 20, kSecond),
+                      Convert(ten, Make(kTokenBucket, 20, kSecond), three_left, kStart), kStart),
+            3u);
+  EXPECT_EQ(Remaining(Make(kTokenBucket, 2, kSecond), Convert(ten, Make(kTokenBucket, 2, kSecond), three_left, kStart),
+                      kStart),
+            2u);
   EXPECT_EQ(Convert(ten, Make(kTokenBucket, 2, kSecond), three_left, kStart), State{});
 }
 
@@ -158,7 +162,8 @@ TEST(Convert, HandsNothingBackForAnyNumbers) {
     for (int spent = 0; spent < 3; ++spent) {
       const Micros at = now - std::min<Micros>(now, (random() % 3) * (from.spec.window / 3));
       Step(from, state, from.TickOf(at), 1 + random() % from.capacity, Spend::kYes);
-      if (random() % 4 == 0) Settle(from, state, from.TickOf(at), from.TickOf(at), 0, random() % (2 * from.capacity + 1));
+      if (random() % 4 == 0)
+        Settle(from, state, from.TickOf(at), from.TickOf(at), 0, random() % (2 * from.capacity + 1));
     }
     const State converted = Convert(from, to, state, now);
     if (state.expiry <= from.TickOf(now)) {
@@ -172,7 +177,8 @@ TEST(Convert, HandsNothingBackForAnyNumbers) {
       ASSERT_GE(after + 1, std::min(before, to.capacity));
     } else {
       const uint64_t held = from.capacity - before;
-      ASSERT_LE(after, SubtractFloor(to.capacity, std::min(held, to.capacity) - (algorithm == kLeakyBucket && held > 0 ? 1 : 0)));
+      ASSERT_LE(after, SubtractFloor(to.capacity,
+                                     std::min(held, to.capacity) - (algorithm == kLeakyBucket && held > 0 ? 1 : 0)));
     }
     const State again = Convert(to, from, converted, now);
     ASSERT_LE(Remaining(from, again, now), from.capacity);

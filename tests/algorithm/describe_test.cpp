@@ -57,7 +57,8 @@ TEST(Describe, TellsWindows) {
 
 TEST(Describe, TellsALimit) {
   EXPECT_EQ(Describe(Make(kTokenBucket, 60, 60 * kSecond, 10)), "token_bucket, 60 per 1m, burst 10");
-  EXPECT_EQ(Describe(Make(kTokenBucket, 7, 86'400 * kSecond, 100'000)), "token_bucket, 7 per 1d, burst 100000, in steps of 10us");
+  EXPECT_EQ(Describe(Make(kTokenBucket, 7, 86'400 * kSecond, 100'000)),
+            "token_bucket, 7 per 1d, burst 100000, in steps of 10us");
   EXPECT_EQ(Describe(Make(kFixedWindow, 7, 250'000)), "fixed_window, 7 per 250ms");
 }
 

@@ -85,7 +85,9 @@ TEST(Resolve, KeepsEveryIntermediateBelowTwoToThe53) {
         ASSERT_LE(spec.limit, kMaxWordLimit);
         ASSERT_EQ(numbers->tick, 1u);
         break;
-      case kFixedWindow: ASSERT_LE(static_cast<Wide>(3) * spec.limit, kMaxExact); break;
+      case kFixedWindow:
+        ASSERT_LE(static_cast<Wide>(3) * spec.limit, kMaxExact);
+        break;
     }
   }
   EXPECT_GT(resolved, 10'000);
@@ -120,9 +122,10 @@ uint64_t Named(const Error& error) {
 }
 
 TEST(Resolve, ARefusalNamesTheLargestThatFits) {
-  for (const LimitSpec& refused : {LimitSpec{kTokenBucket, 999'999'937, kMaxWindow, 0}, LimitSpec{kLeakyBucket, 7, kMaxWindow, kMaxExact},
-                                   LimitSpec{kTokenBucket, 7, kDay + 1, 1'000'000}, LimitSpec{kTokenBucket, 1, kMaxWindow, UINT64_MAX},
-                                   LimitSpec{kTokenBucket, 2'000'000, kSecond, kMaxExact}}) {
+  for (const LimitSpec& refused :
+       {LimitSpec{kTokenBucket, 999'999'937, kMaxWindow, 0}, LimitSpec{kLeakyBucket, 7, kMaxWindow, kMaxExact},
+        LimitSpec{kTokenBucket, 7, kDay + 1, 1'000'000}, LimitSpec{kTokenBucket, 1, kMaxWindow, UINT64_MAX},
+        LimitSpec{kTokenBucket, 2'000'000, kSecond, kMaxExact}}) {
     const Error error = Refusal(refused);
     LimitSpec spec = refused;
     spec.burst = Named(error);
@@ -131,9 +134,10 @@ TEST(Resolve, ARefusalNamesTheLargestThatFits) {
     ++spec.burst;
     EXPECT_FALSE(Resolve(spec)) << error.message;
   }
-  for (const LimitSpec& refused : {LimitSpec{kFixedWindow, UINT64_MAX, kSecond, 0}, LimitSpec{kSlidingLog, kMaxExact, kSecond, 0},
-                                   LimitSpec{kSlidingCounter, kMaxExact, kSecond, 0}, LimitSpec{kSlidingCounter, kMaxExact, kMaxWindow, 0},
-                                   LimitSpec{kSlidingCounter, 1'000'000, kDay + 1, 0}}) {
+  for (const LimitSpec& refused :
+       {LimitSpec{kFixedWindow, UINT64_MAX, kSecond, 0}, LimitSpec{kSlidingLog, kMaxExact, kSecond, 0},
+        LimitSpec{kSlidingCounter, kMaxExact, kSecond, 0}, LimitSpec{kSlidingCounter, kMaxExact, kMaxWindow, 0},
+        LimitSpec{kSlidingCounter, 1'000'000, kDay + 1, 0}}) {
     const Error error = Refusal(refused);
     EXPECT_EQ(error.path, "limit");
     LimitSpec spec = refused;
@@ -153,7 +157,7 @@ TEST(Resolve, SaysWhenAWholeNumberOfSecondsWouldHelp) {
 TEST(Resolve, ACoprimeLimitThatNoTickCanHoldIsRefused) {
   const Error error = Refusal({kTokenBucket, kMaxExact, kSecond, 1});
   EXPECT_EQ(error.path, "limit");
-  EXPECT_TRUE(Says(error, "common factors")) << error.message;
+  EXPECT_TRUE(Says(error, "shares more factors")) << error.message;
 }
 
 TEST(ToText, NamesAsInRuleFiles) {

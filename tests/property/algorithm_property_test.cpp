@@ -106,12 +106,23 @@ class Trace {
   Tick now() const { return now_; }
   void Forward() {
     switch (dice_.Between(0, 5)) {
-      case 0: break;
-      case 1: Go(now_ + dice_.Between(0, 2)); break;
-      case 2: Go(now_ + dice_.Between(0, std::max<Tick>(numbers_.window / numbers_.capacity * 2, 1))); break;
-      case 3: Go(now_ + dice_.Between(0, numbers_.window)); break;
-      case 4: Go((now_ / numbers_.window + 1) * numbers_.window - dice_.Between(0, 1)); break;
-      default: Go(now_ + dice_.Between(0, 3) * numbers_.window + dice_.Between(0, 2)); break;
+      case 0:
+        break;
+      case 1:
+        Go(now_ + dice_.Between(0, 2));
+        break;
+      case 2:
+        Go(now_ + dice_.Between(0, std::max<Tick>(numbers_.window / numbers_.capacity * 2, 1)));
+        break;
+      case 3:
+        Go(now_ + dice_.Between(0, numbers_.window));
+        break;
+      case 4:
+        Go((now_ / numbers_.window + 1) * numbers_.window - dice_.Between(0, 1));
+        break;
+      default:
+        Go(now_ + dice_.Between(0, 3) * numbers_.window + dice_.Between(0, 2));
+        break;
     }
   }
   void Backward() {
@@ -124,7 +135,8 @@ class Trace {
     if (dice_.OneIn(2)) return 1;
     if (dice_.OneIn(8)) return numbers_.capacity + dice_.Between(0, 2);
     if (dice_.OneIn(50)) return UINT64_MAX - dice_.Between(0, 1);
-    return dice_.OneIn(2) ? dice_.Between(1, numbers_.capacity) : dice_.Between(1, std::max<uint64_t>(numbers_.capacity / 4, 1));
+    return dice_.OneIn(2) ? dice_.Between(1, numbers_.capacity)
+                          : dice_.Between(1, std::max<uint64_t>(numbers_.capacity / 4, 1));
   }
 
  private:
@@ -153,10 +165,14 @@ struct Spent {
 
 uint64_t Actual(Dice& dice, uint64_t spent, uint64_t capacity) {
   switch (dice.Between(0, 3)) {
-    case 0: return 0;
-    case 1: return dice.Between(0, spent);
-    case 2: return spent + dice.Between(0, capacity);
-    default: return dice.OneIn(4) ? UINT64_MAX : spent + dice.Between(0, 3 * capacity);
+    case 0:
+      return 0;
+    case 1:
+      return dice.Between(0, spent);
+    case 2:
+      return spent + dice.Between(0, capacity);
+    default:
+      return dice.OneIn(4) ? UINT64_MAX : spent + dice.Between(0, 3 * capacity);
   }
 }
 
@@ -214,7 +230,9 @@ TEST_P(AlgorithmProperty, TheWaitIsTightBothWays) {
     for (int i = 0; i < 40; ++i) {
       const uint64_t cost = trace.Cost();
       const Outcome outcome = engine.Ask(trace.now(), cost);
-      if (outcome.allowed && dice.OneIn(5)) engine.Correct(trace.now(), trace.now(), cost, Actual(dice, cost, engine.numbers.capacity));
+      if (outcome.allowed && dice.OneIn(5)) {
+        engine.Correct(trace.now(), trace.now(), cost, Actual(dice, cost, engine.numbers.capacity));
+      }
       if (!outcome.allowed && !outcome.never_fits) {
         ++denials;
         ASSERT_GT(outcome.retry_at, trace.now());
@@ -299,7 +317,8 @@ TEST_P(AlgorithmProperty, SettleToNothingUndoesAllow) {
       if (engine.Ask(trace.now(), cost).allowed) {
         Engine undone = engine;
         undone.Correct(trace.now(), trace.now(), cost, 0);
-        for (const Tick later : {Tick{0}, Tick{1}, engine.numbers.window / 3, engine.numbers.window, 2 * engine.numbers.window}) {
+        for (const Tick later :
+             {Tick{0}, Tick{1}, engine.numbers.window / 3, engine.numbers.window, 2 * engine.numbers.window}) {
           const Outcome expected = before.Peek(trace.now() + later, 1);
           const Outcome outcome = undone.Peek(trace.now() + later, 1);
           ASSERT_EQ(expected.allowed, outcome.allowed);
@@ -336,7 +355,8 @@ TEST_P(AlgorithmProperty, NeverAboveTheLimitInAnyWindowItPromises) {
         const Tick span = admitted[to].at - admitted[from].at;
         const bool same_window = admitted[to].at / numbers.window == admitted[from].at / numbers.window;
         if (IsBucket(GetParam())) {
-          ASSERT_LE(sum * numbers.window, static_cast<Wide>(numbers.capacity) * numbers.window + static_cast<Wide>(span) * numbers.spec.limit);
+          ASSERT_LE(sum * numbers.window, static_cast<Wide>(numbers.capacity) * numbers.window +
+                                              static_cast<Wide>(span) * numbers.spec.limit);
         } else if (GetParam() == Algorithm::kSlidingLog ? span < numbers.window : same_window) {
           ASSERT_LE(sum, numbers.spec.limit);
         } else if (span < numbers.window) {

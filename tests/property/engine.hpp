@@ -34,9 +34,8 @@ struct Engine {
   }
 
   bool SameState(const Engine& other) const {
-    return state == other.state &&
-           std::vector<LogEntry>(log.entries().begin(), log.entries().end()) ==
-               std::vector<LogEntry>(other.log.entries().begin(), other.log.entries().end());
+    return state == other.state && std::vector<LogEntry>(log.entries().begin(), log.entries().end()) ==
+                                       std::vector<LogEntry>(other.log.entries().begin(), other.log.entries().end());
   }
 
   Numbers numbers;

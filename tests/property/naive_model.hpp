@@ -155,7 +155,9 @@ class LeakyBucket : public Model {
     return true;
   }
   Int QueueAt(Int t) const { return std::max<Int>(0, queue_ - std::max<Int>(0, t - last_) * terms_.limit); }
-  bool Fits(Int at, Int cost) const override { return QueueAt(at) + cost * terms_.window <= terms_.capacity * terms_.window; }
+  bool Fits(Int at, Int cost) const override {
+    return QueueAt(at) + cost * terms_.window <= terms_.capacity * terms_.window;
+  }
   void Set(Int at, Int queue) {
     last_ = QueueAt(at) == 0 ? at : std::max(at, last_);
     queue_ = queue;
@@ -330,11 +332,16 @@ inline std::unique_ptr<Model> MakeModel(const Numbers& numbers) {
   const Terms terms{static_cast<Int>(numbers.spec.limit), static_cast<Int>(numbers.spec.window / numbers.tick),
                     static_cast<Int>(numbers.spec.burst == 0 ? numbers.spec.limit : numbers.spec.burst)};
   switch (numbers.spec.algorithm) {
-    case Algorithm::kTokenBucket: return std::make_unique<TokenBucket>(terms);
-    case Algorithm::kLeakyBucket: return std::make_unique<LeakyBucket>(terms);
-    case Algorithm::kFixedWindow: return std::make_unique<FixedWindow>(terms);
-    case Algorithm::kSlidingLog: return std::make_unique<SlidingLog>(terms);
-    case Algorithm::kSlidingCounter: return std::make_unique<SlidingCounter>(terms);
+    case Algorithm::kTokenBucket:
+      return std::make_unique<TokenBucket>(terms);
+    case Algorithm::kLeakyBucket:
+      return std::make_unique<LeakyBucket>(terms);
+    case Algorithm::kFixedWindow:
+      return std::make_unique<FixedWindow>(terms);
+    case Algorithm::kSlidingLog:
+      return std::make_unique<SlidingLog>(terms);
+    case Algorithm::kSlidingCounter:
+      return std::make_unique<SlidingCounter>(terms);
   }
   return nullptr;
 }
