@@ -46,6 +46,7 @@ class Checker {
 
   void Check(const Where& where, bool inline_limit) {
     if (!CheckWords(where)) return;
+    if (!CheckCounts(where)) return;
     CheckName(where);
     CheckMethods(where.Key("method"));
     if (!rule_.path.empty()) CheckPath(where.Key("path"));
@@ -69,6 +70,19 @@ class Checker {
     const bool on_store_error = CheckWord(rule_.on_store_error, kOnStoreErrorWords, where.Key("on_store_error"));
     const bool action = CheckWord(rule_.action, kActionWords, where.Key("action"));
     return path_match && on_store_error && action;
+  }
+
+  bool CheckCounts(const Where& where) {
+    const bool methods = CheckCount(rule_.methods.size(), kMaxMethods, "methods", where.Key("method"));
+    const bool conditions = CheckCount(rule_.when.size(), kMaxConditions, "conditions", where.Key("when"));
+    const bool limits = CheckCount(rule_.limits.size(), kMaxLimits, "limits", where.Key("limits"));
+    return methods && conditions && limits;
+  }
+
+  bool CheckCount(size_t count, size_t most, const char* what, const Where& where) {
+    if (count <= most) return true;
+    fault_(where, "a rule has at most " + std::to_string(most) + " " + what);
+    return false;
   }
 
   template <class Enum>
@@ -170,7 +184,6 @@ class Checker {
   void CheckAction(const Where& where) {
     if (rule_.action == Action::kLimit) {
       if (rule_.limits.empty()) fault_(where.Key("limits"), "the rule has no limit: give scope, limit and window, or `limits`");
-      if (rule_.limits.size() > kMaxLimits) fault_(where.Key("limits"), "a rule has at most 32 limits");
       return;
     }
     const std::string action = std::string("`action: ") + std::string(kActionWords[static_cast<size_t>(rule_.action)]) + "`";

@@ -12,6 +12,8 @@ namespace ratel {
 
 inline constexpr uint64_t kMaxUnits = (uint64_t{1} << 53) - 1;  ///< limits, bursts, costs
 inline constexpr size_t kMaxLimits = 32;                        ///< of one rule
+inline constexpr size_t kMaxConditions = 32;                    ///< of one rule
+inline constexpr size_t kMaxMethods = 64;                       ///< of one rule
 inline constexpr size_t kMaxScopeParts = 8;
 inline constexpr size_t kMaxName = 128;
 inline constexpr size_t kMaxPath = 4096;

@@ -101,9 +101,12 @@ class TextReader {
 
   void AddAt(Position position, std::string path, std::string message) {
     is_faulty_ = true;
-    if (draft_.faults.size() >= kMaxFaults) return;
+    if (IsFull()) return;
     draft_.faults.push_back({Status::kConfig, std::move(message), file_, std::move(path), position});
   }
+
+  /// Enough faults: more of them help nobody.
+  bool IsFull() const { return draft_.faults.size() >= kMaxFaults; }
 
   /// The deepest node on the way.
   const Node& Locate(const Where& where) const {
@@ -129,7 +132,7 @@ class TextReader {
 
   Fields ReadFields(const Node& map, const Where& where, std::span<const std::string_view> keys) {
     Fields fields(keys, keys.size());
-    for (size_t i = 0; i + 1 < map.items.size(); i += 2) {
+    for (size_t i = 0; i + 1 < map.items.size() && !IsFull(); i += 2) {
       const Node& key = map.items[i];
       const size_t slot = static_cast<size_t>(std::find(keys.begin(), keys.end(), key.text) - keys.begin());
       if (slot == keys.size()) {
@@ -146,7 +149,7 @@ class TextReader {
   void UnknownKey(const Node& key, const Where& where, std::span<const std::string_view> keys) {
     std::string message = "there is no key " + Quote(key.text) + " here";
     const std::string guess = DidYouMean(key.text, keys);
-    message += guess.empty() ? "; there are " + OneOf(keys) : guess;
+    message += guess.empty() ? "; known are " + List(keys) : guess;
     AddAt(key.position, (IsWord(key.text) ? where.Key(key.text) : where.Entry(key.text)).Text(), std::move(message));
   }
 
@@ -337,7 +340,7 @@ class TextReader {
   void Rules(const Node& node, const Where& where) {
     if (!node.IsSequence()) return Add(where, "a list of rules is due, not " + Shown(node));
     draft_.set.rules.reserve(draft_.set.rules.size() + node.items.size());
-    for (size_t i = 0; i < node.items.size(); ++i) OneRule(node.items[i], where.At(i), false);
+    for (size_t i = 0; i < node.items.size() && !IsFull(); ++i) OneRule(node.items[i], where.At(i), false);
   }
 
   void OneRule(const Node& node, const Where& where, bool is_default) {
@@ -414,7 +417,7 @@ class TextReader {
   void Conditions(const Node& node, const Where& where, Rule& rule) {
     if (!IsMapping(node, where, "when")) return;
     if (node.items.empty()) Add(where, "there is no condition; leave the key out");
-    for (size_t i = 0; i + 1 < node.items.size(); i += 2) {
+    for (size_t i = 0; i + 1 < node.items.size() && rule.when.size() <= kMaxConditions; i += 2) {
       const std::string& attribute = node.items[i].text;
       const std::optional<std::string> value = Text(node.items[i + 1], where.Entry(attribute));
       if (HasCondition(rule, attribute)) {
@@ -468,7 +471,7 @@ class TextReader {
       Add(here, "a list of limits is due, not " + Shown(list));
       return false;
     }
-    for (size_t i = 0; i < list.items.size(); ++i) ListedLimit(list.items[i], here.At(i), rule);
+    for (size_t i = 0; i < list.items.size() && rule.limits.size() <= kMaxLimits; ++i) ListedLimit(list.items[i], here.At(i), rule);
     return false;
   }
 

@@ -100,10 +100,15 @@ std::string DidYouMean(std::string_view text, std::span<const std::string_view> 
 }
 
 std::string OneOf(std::span<const std::string_view> words) {
+  if (words.size() < 2) return List(words);
+  return List(words.first(words.size() - 1)).append(" or ").append(words.back());
+}
+
+std::string List(std::span<const std::string_view> words) {
   std::string list;
-  for (size_t i = 0; i < words.size(); ++i) {
-    if (i != 0) list += i + 1 == words.size() ? " or " : ", ";
-    list += words[i];
+  for (const std::string_view word : words) {
+    if (!list.empty()) list += ", ";
+    list += word;
   }
   return list;
 }

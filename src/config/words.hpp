@@ -35,4 +35,7 @@ std::string DidYouMean(std::string_view text, std::span<const std::string_view> 
 /// "a, b or c"
 std::string OneOf(std::span<const std::string_view> words);
 
+/// "a, b, c"
+std::string List(std::span<const std::string_view> words);
+
 }  // namespace ratel

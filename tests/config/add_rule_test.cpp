@@ -149,6 +149,10 @@ TEST(ValidateRule, ChecksActionsAndDefaults) {
   rule = MakeRule("a");
   rule.limits.assign(33, MakeLimit());
   EXPECT_EQ(PathsOfFaults(rule), Paths{"r.limits"});
+  rule = MakeRule("a");
+  rule.methods.assign(65, "GET");
+  rule.when.assign(33, {"plan", "pro"});
+  EXPECT_EQ(PathsOfFaults(rule), (Paths{"r.method", "r.when"}));
 }
 
 TEST(ValidateRule, ChecksEnums) {

@@ -54,6 +54,8 @@ TEST(Schema, HasTheReadersBounds) {
   const Json definitions = Schema().at("definitions");
   for (const char* key : {"units", "burst", "cost"}) EXPECT_EQ(definitions.at(key).at("maximum"), kMaxUnits) << key;
   EXPECT_EQ(definitions.at("limits").at("maxItems"), kMaxLimits);
+  EXPECT_EQ(definitions.at("when").at("maxProperties"), kMaxConditions);
+  EXPECT_EQ(definitions.at("method").at("oneOf").at(3).at("maxItems"), kMaxMethods);
   EXPECT_EQ(definitions.at("path").at("maxLength"), kMaxPath);
   EXPECT_EQ(definitions.at("scope").at("oneOf").at(1).at("maxItems"), kMaxScopeParts);
 }
