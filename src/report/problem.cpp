@@ -8,6 +8,10 @@
 namespace ratel {
 namespace {
 
+/// The problem type that draft-ietf-httpapi-ratelimit-headers registers.
+constexpr const char* kQuotaExceeded = "https://iana.org/assignments/http-problem-types#quota-exceeded";
+constexpr const char* kBlank = "about:blank";
+
 /// One JSON object, member by member.
 class Object {
  public:
@@ -45,8 +49,6 @@ struct Kind {
 };
 
 Kind KindOf(Reason reason) {
-  constexpr const char* kQuotaExceeded = "https://iana.org/assignments/http-problem-types#quota-exceeded";
-  constexpr const char* kBlank = "about:blank";
   switch (reason) {
     case Reason::kNeverFits:
       return {"never_fits", 429, kQuotaExceeded, "Quota Exceeded"};

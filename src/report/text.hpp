@@ -13,10 +13,11 @@ inline void AppendNumber(std::string& out, uint64_t number) {
   out.append(digits, std::to_chars(digits, digits + sizeof digits, number).ptr);
 }
 
+inline constexpr uint64_t kNanosPerSecond = 1'000'000'000;
+
 /// Nanoseconds as whole seconds, rounded up.
 constexpr uint64_t CeilSeconds(uint64_t ns) noexcept {
-  constexpr uint64_t kSecond = 1'000'000'000;
-  return ns / kSecond + (ns % kSecond == 0 ? 0 : 1);
+  return ns / kNanosPerSecond + (ns % kNanosPerSecond == 0 ? 0 : 1);
 }
 
 }  // namespace ratel
