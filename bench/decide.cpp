@@ -85,7 +85,9 @@ struct RatelAllow {
 
 struct StripedMutexMap {
   StripedMap map{kLimit, kWindowUs};
-  bool operator()(std::string_view key, uint64_t now_us, uint64_t* remaining) { return map.Allow(key, 1, now_us, remaining); }
+  bool operator()(std::string_view key, uint64_t now_us, uint64_t* remaining) {
+    return map.Allow(key, 1, now_us, remaining);
+  }
 };
 
 enum Distribution : int64_t { kUniform, kZipf };
@@ -145,7 +147,8 @@ void Decide(benchmark::State& state) {
     now_us += 2;
     benchmark::DoNotOptimize(remaining);
   }
-  state.counters["allowed"] = benchmark::Counter(static_cast<double>(allowed) / static_cast<double>(state.iterations()), benchmark::Counter::kAvgThreads);
+  state.counters["allowed"] = benchmark::Counter(static_cast<double>(allowed) / static_cast<double>(state.iterations()),
+                                                 benchmark::Counter::kAvgThreads);
   if (state.thread_index() == 0) state.counters["bytes_per_key"] = shared.bytes_per_key;
 }
 
@@ -196,10 +199,17 @@ void Many(benchmark::State& state) {
     benchmark::DoNotOptimize(decisions.data());
   }
   state.SetItemsProcessed(static_cast<int64_t>(state.iterations()) * kBatch);
-  state.counters["ns_per_decision"] =
-      benchmark::Counter(static_cast<double>(state.iterations()) * kBatch, benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
+  state.counters["ns_per_decision"] = benchmark::Counter(static_cast<double>(state.iterations()) * kBatch,
+                                                         benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
 }
-BENCHMARK(Many)->ArgNames({"keys", "zipf"})->Args({1'000, kUniform})->Args({1'000'000, kUniform})->Args({10'000'000, kUniform})->UseRealTime()->MinTime(0.5)->Name("rl_allow_many_32_by_rule");
+BENCHMARK(Many)
+    ->ArgNames({"keys", "zipf"})
+    ->Args({1'000, kUniform})
+    ->Args({1'000'000, kUniform})
+    ->Args({10'000'000, kUniform})
+    ->UseRealTime()
+    ->MinTime(0.5)
+    ->Name("rl_allow_many_32_by_rule");
 
 /// The same answers from both, over a trace with denials.
 void CheckAnswers() {
@@ -216,7 +226,8 @@ void CheckAnswers() {
     const bool allowed_a = ratel(key(n), now_us, &a);
     const bool allowed_b = map(key(n), now_us, &b);
     if (allowed_a == allowed_b && a == b) continue;
-    std::fprintf(stderr, "step %d: ratel %d %llu, map %d %llu\n", i, allowed_a, static_cast<unsigned long long>(a), allowed_b, static_cast<unsigned long long>(b));
+    std::fprintf(stderr, "step %d: ratel %d %llu, map %d %llu\n", i, allowed_a, static_cast<unsigned long long>(a),
+                 allowed_b, static_cast<unsigned long long>(b));
     std::abort();
   }
 }

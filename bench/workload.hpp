@@ -59,7 +59,8 @@ inline std::vector<uint32_t> Zipf(uint64_t keys, size_t count, uint64_t seed) {
     const double u = uniform(random);
     const double uz = u * zeta;
     uint64_t rank = 0;
-    if (uz >= 1.0) rank = uz < zeta2 ? 1 : static_cast<uint64_t>(static_cast<double>(keys) * std::pow(eta * u - eta + 1.0, alpha));
+    if (uz >= 1.0)
+      rank = uz < zeta2 ? 1 : static_cast<uint64_t>(static_cast<double>(keys) * std::pow(eta * u - eta + 1.0, alpha));
     key = static_cast<uint32_t>(std::min(rank, keys - 1) * 2654435761u % keys);
   }
   return order;
@@ -79,7 +80,10 @@ inline uint64_t ResidentBytes() {
 /// What one would write instead: 64 mutexes, each over a map from string to an integer token bucket (the same arithmetic: debt in credits).
 class StripedMap {
  public:
-  StripedMap(uint64_t limit, uint64_t window_us) : unit_(window_us / std::gcd(limit, window_us)), refill_(limit / std::gcd(limit, window_us)), full_(limit * unit_) {}
+  StripedMap(uint64_t limit, uint64_t window_us)
+      : unit_(window_us / std::gcd(limit, window_us)),
+        refill_(limit / std::gcd(limit, window_us)),
+        full_(limit * unit_) {}
 
   bool Allow(std::string_view key, uint64_t cost, uint64_t now_us, uint64_t* remaining) {
     const size_t hash = std::hash<std::string_view>()(key);

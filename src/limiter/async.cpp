@@ -63,7 +63,12 @@ class OwnedRequest {
 class AsyncDecision final : public Completion {
  public:
   AsyncDecision(Registry::Impl& impl, const Request& request, uint64_t now_ns, Registry::Callback callback, void* user)
-      : impl_(impl), snapshot_(impl.current.Keep()), request_(request), now_ns_(now_ns), callback_(callback), user_(user) {}
+      : impl_(impl),
+        snapshot_(impl.current.Keep()),
+        request_(request),
+        now_ns_(now_ns),
+        callback_(callback),
+        user_(user) {}
 
   /// kOk: the callback has run or will. Otherwise it never does, and the caller deletes this.
   Status Begin() {
@@ -74,8 +79,11 @@ class AsyncDecision final : public Completion {
       End();
       return Status::kOk;
     }
-    if (const Status status = BuildCharges(*snapshot_, impl_.hasher, *request_, rules_, buffer_, tally_); status != Status::kOk) return status;
-    NameCharges(impl_.hasher, *snapshot_, *request_, impl_.readable_keys, buffer_.charges.From(0), buffer_.uses.From(0), names_);
+    if (const Status status = BuildCharges(*snapshot_, impl_.hasher, *request_, rules_, buffer_, tally_);
+        status != Status::kOk)
+      return status;
+    NameCharges(impl_.hasher, *snapshot_, *request_, impl_.readable_keys, buffer_.charges.From(0), buffer_.uses.From(0),
+                names_);
     operation_.charges = buffer_.charges.From(0);
     operation_.now = FloorToMicros(now_ns_);
     const Status status = impl_.storage->ApplyAsync(operation_, *this);
@@ -124,7 +132,8 @@ Status Registry::AllowAsync(const Request& request, Callback callback, void* use
     if (status == Status::kOk) callback(user, decision);
     return status;
   }
-  if ((request.cost != kCostOfRule && request.cost < 1) || FloorToMicros(request.now_ns) > kMaxMicros) return Status::kInvalidArgument;
+  if ((request.cost != kCostOfRule && request.cost < 1) || FloorToMicros(request.now_ns) > kMaxMicros)
+    return Status::kInvalidArgument;
   const uint64_t now_ns = impl_->NowNs(request.now_ns);
   if (FloorToMicros(now_ns) > kMaxMicros) return Status::kInvalidArgument;
   {

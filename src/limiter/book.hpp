@@ -39,7 +39,8 @@ class GrowingList {
   T& Add(T value) {
     const uint32_t index = size_.load(std::memory_order_relaxed);
     const auto [segment, offset] = Place(index);
-    if (segments_[segment].load(std::memory_order_relaxed) == nullptr) segments_[segment].store(new T[size_t{1} << segment], std::memory_order_release);
+    if (segments_[segment].load(std::memory_order_relaxed) == nullptr)
+      segments_[segment].store(new T[size_t{1} << segment], std::memory_order_release);
     T& place = segments_[segment].load(std::memory_order_relaxed)[offset];
     place = std::move(value);
     size_.store(index + 1, std::memory_order_release);
@@ -76,7 +77,7 @@ class NumbersList final : public NumbersHistory {
 
 /// The state identity of one limit: rule, limit, scope and algorithm, and never its numbers.
 struct LimitRecord {
-  uint32_t id = 0;      ///< of the name, for decisions
+  uint32_t id = 0;  ///< of the name, for decisions
   Hash128 salt;
   NumbersList numbers;  ///< in the registry's storage
   NumbersList local;    ///< in the fallback
@@ -87,8 +88,8 @@ class Book {
  public:
   explicit Book(const KeyedHasher& hasher) : hasher_(hasher) {}
 
-  uint32_t RuleId(const std::string& name);                      ///< gives one if need be; ids start at 1
-  uint32_t LimitId(const std::string& name);                     ///< likewise
+  uint32_t RuleId(const std::string& name);   ///< gives one if need be; ids start at 1
+  uint32_t LimitId(const std::string& name);  ///< likewise
   std::shared_ptr<LimitRecord> LimitOf(const Rule& rule, const Limit& limit);
   /// The same state identity anew, for a limit whose versions are used up: its states start new.
   std::shared_ptr<LimitRecord> Renew(const Rule& rule, const Limit& limit);

@@ -22,7 +22,8 @@ class StripedCounters {
   }
   uint64_t Sum(Field field) const noexcept {
     uint64_t sum = 0;
-    for (size_t i = 0; i < count_; ++i) sum += stripes_[i].values[static_cast<size_t>(field)].load(std::memory_order_relaxed);
+    for (size_t i = 0; i < count_; ++i)
+      sum += stripes_[i].values[static_cast<size_t>(field)].load(std::memory_order_relaxed);
     return sum;
   }
 
@@ -40,8 +41,21 @@ enum class RuleCount : uint8_t { kAllowed, kDenied, kNeverFits, kShadowDenied, k
 /// Per registry: what the rules' own counters do not add up to. kMoreAllowed and kMoreDenied: how often a request was counted for a further rule under
 /// `match: all`. kShadowRequests: requests in which a shadow limit would have denied.
 enum class TotalCount : uint8_t {
-  kNoRule, kMoreAllowed, kMoreDenied, kBlocked, kNeverFits, kShadowRequests, kLocalFallback, kFailOpen, kFailClosed, kStoreErrors, kUnknownClient,
-  kEvictedIdle, kReloads, kReloadFailures, kCount
+  kNoRule,
+  kMoreAllowed,
+  kMoreDenied,
+  kBlocked,
+  kNeverFits,
+  kShadowRequests,
+  kLocalFallback,
+  kFailOpen,
+  kFailClosed,
+  kStoreErrors,
+  kUnknownClient,
+  kEvictedIdle,
+  kReloads,
+  kReloadFailures,
+  kCount
 };
 
 using RuleCounters = StripedCounters<RuleCount>;

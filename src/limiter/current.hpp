@@ -25,7 +25,8 @@ class CurrentSnapshot {
   class Reader {
    public:
     explicit Reader(const CurrentSnapshot& current) noexcept
-        : mark_(&current.stripes_[StripeOf(current.count_)].readers[current.phase_.load(std::memory_order_acquire) & 1]) {
+        : mark_(
+              &current.stripes_[StripeOf(current.count_)].readers[current.phase_.load(std::memory_order_acquire) & 1]) {
       mark_->fetch_add(1, std::memory_order_seq_cst);
       snapshot_ = current.pointer_.load(std::memory_order_seq_cst);
     }

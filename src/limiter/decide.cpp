@@ -12,7 +12,8 @@ namespace {
 bool IsValidCost(int64_t cost) noexcept { return cost == kCostOfRule || cost >= 1; }
 
 Status CheckRequest(const Request& request) noexcept {
-  return IsValidCost(request.cost) && FloorToMicros(request.now_ns) <= kMaxMicros ? Status::kOk : Status::kInvalidArgument;
+  return IsValidCost(request.cost) && FloorToMicros(request.now_ns) <= kMaxMicros ? Status::kOk
+                                                                                  : Status::kInvalidArgument;
 }
 
 /// The answer of a question that could not be asked.
@@ -24,10 +25,12 @@ Status Refuse(Status status, Decision& out) noexcept {
 
 }  // namespace
 
-bool Registry::Impl::DecideWithoutLimits(const Snapshot& snapshot, const MatchedRules& rules, Mode mode, Decision& out) noexcept {
+bool Registry::Impl::DecideWithoutLimits(const Snapshot& snapshot, const MatchedRules& rules, Mode mode,
+                                         Decision& out) noexcept {
   out.peeked = mode == Mode::kPeek;
   switch (VerdictOf(snapshot, rules)) {
-    case Verdict::kAskLimits: return false;
+    case Verdict::kAskLimits:
+      return false;
     case Verdict::kNoRule:
       out.allowed = true;
       out.source = Source::kNoRule;
@@ -51,8 +54,8 @@ bool Registry::Impl::DecideWithoutLimits(const Snapshot& snapshot, const Matched
   return false;
 }
 
-Status Registry::Impl::ApplyNamed(const Snapshot& snapshot, const Request& request, ChargeBuffer& buffer, size_t first, Operation& operation,
-                                  std::string& names) noexcept {
+Status Registry::Impl::ApplyNamed(const Snapshot& snapshot, const Request& request, ChargeBuffer& buffer, size_t first,
+                                  Operation& operation, std::string& names) noexcept {
   if (storage->wants_names()) {
     try {
       NameCharges(hasher, snapshot, request, readable_keys, buffer.charges.From(first), buffer.uses.From(first), names);
@@ -63,7 +66,8 @@ Status Registry::Impl::ApplyNamed(const Snapshot& snapshot, const Request& reque
   return storage->Apply(operation);
 }
 
-Status Registry::Impl::Decide(const Snapshot& snapshot, const Request& request, uint64_t now_ns, Mode mode, Decision& out) noexcept {
+Status Registry::Impl::Decide(const Snapshot& snapshot, const Request& request, uint64_t now_ns, Mode mode,
+                              Decision& out) noexcept {
   MatchedRules rules;
   if (const Status status = FindRules(snapshot, request, rules); status != Status::kOk) return Refuse(status, out);
   out = Blank(snapshot, now_ns, rules, request);
@@ -73,15 +77,18 @@ Status Registry::Impl::Decide(const Snapshot& snapshot, const Request& request, 
     return Status::kOk;
   }
   ChargeBuffer buffer;
-  if (const Status status = BuildCharges(snapshot, hasher, request, rules, buffer, tally); status != Status::kOk) return Refuse(status, out);
+  if (const Status status = BuildCharges(snapshot, hasher, request, rules, buffer, tally); status != Status::kOk)
+    return Refuse(status, out);
   Operation operation{buffer.charges.From(0), FloorToMicros(now_ns), mode};
   if (local) return Finish(snapshot, request, rules, buffer, 0, operation, storage->Apply(operation), tally, out);
   std::string names;
-  return Finish(snapshot, request, rules, buffer, 0, operation, ApplyNamed(snapshot, request, buffer, 0, operation, names), tally, out);
+  return Finish(snapshot, request, rules, buffer, 0, operation,
+                ApplyNamed(snapshot, request, buffer, 0, operation, names), tally, out);
 }
 
-Status Registry::Impl::Finish(const Snapshot& snapshot, const Request&, const MatchedRules& rules, ChargeBuffer& buffer, size_t first,
-                              Operation& operation, Status status, const Tally& tally, Decision& out) noexcept {
+Status Registry::Impl::Finish(const Snapshot& snapshot, const Request&, const MatchedRules& rules, ChargeBuffer& buffer,
+                              size_t first, Operation& operation, Status status, const Tally& tally,
+                              Decision& out) noexcept {
   if (!local) NoteStore(status);
   if (status == Status::kNoMemory || (status != Status::kOk && local)) return Refuse(status, out);
   const auto uses = buffer.uses.From(first).first(operation.charges.size());
@@ -96,8 +103,8 @@ Status Registry::Impl::Finish(const Snapshot& snapshot, const Request&, const Ma
   return Status::kOk;
 }
 
-Status Registry::Impl::FallBack(const Snapshot& snapshot, const MatchedRules& rules, ChargeBuffer& buffer, size_t first, Operation& operation,
-                                Decision& out) noexcept {
+Status Registry::Impl::FallBack(const Snapshot& snapshot, const MatchedRules& rules, ChargeBuffer& buffer, size_t first,
+                                Operation& operation, Decision& out) noexcept {
   // Of several rules the strictest policy rules: closed, then local, then open. A shadow rule has no say.
   bool closed = false;
   bool use_local = false;
@@ -127,20 +134,30 @@ Status Registry::Impl::FallBack(const Snapshot& snapshot, const MatchedRules& ru
   return Status::kOk;
 }
 
-void Registry::Impl::Count(const Snapshot& snapshot, const MatchedRules& rules, std::span<const Charge> charges, std::span<const LimitUse> uses,
-                           const Tally& tally, const Decision& decision) noexcept {
+void Registry::Impl::Count(const Snapshot& snapshot, const MatchedRules& rules, std::span<const Charge> charges,
+                           std::span<const LimitUse> uses, const Tally& tally, const Decision& decision) noexcept {
   if (tally.unknown_client) totals.Add(TotalCount::kUnknownClient);
   if (decision.shadow_denied) totals.Add(TotalCount::kShadowRequests);
   switch (decision.source) {
-    case Source::kNoRule: totals.Add(TotalCount::kNoRule); return;
-    case Source::kLocalFallback: totals.Add(TotalCount::kLocalFallback); break;
-    case Source::kFailOpen: totals.Add(TotalCount::kFailOpen); break;
-    case Source::kFailClosed: totals.Add(TotalCount::kFailClosed); break;
-    default: break;
+    case Source::kNoRule:
+      totals.Add(TotalCount::kNoRule);
+      return;
+    case Source::kLocalFallback:
+      totals.Add(TotalCount::kLocalFallback);
+      break;
+    case Source::kFailOpen:
+      totals.Add(TotalCount::kFailOpen);
+      break;
+    case Source::kFailClosed:
+      totals.Add(TotalCount::kFailClosed);
+      break;
+    default:
+      break;
   }
   if (decision.reason == Reason::kNeverFits) totals.Add(TotalCount::kNeverFits);
   if (decision.reason == Reason::kBlocked) totals.Add(TotalCount::kBlocked);
-  if (rules.count > 1) totals.Add(decision.allowed ? TotalCount::kMoreAllowed : TotalCount::kMoreDenied, rules.count - 1);
+  if (rules.count > 1)
+    totals.Add(decision.allowed ? TotalCount::kMoreAllowed : TotalCount::kMoreDenied, rules.count - 1);
   const bool asked = decision.source == Source::kExact || decision.source == Source::kLocalFallback;
   for (const uint32_t index : rules.span()) {
     const CompiledRule& rule = snapshot.rules()[index];
@@ -276,13 +293,14 @@ void Registry::AllowMany(std::span<const Request> requests, std::span<Decision> 
     impl_->storage->ApplyMany(operations.From(0), std::span(statuses).first(operations.size()));
     for (size_t i = 0; i < pending.size(); ++i) {
       const Pending& item = pending[i];
-      impl_->Finish(*snapshot, requests[item.index], item.rules, buffer, item.first, operations[i], statuses[i], item.tally, out[item.index]);
+      impl_->Finish(*snapshot, requests[item.index], item.rules, buffer, item.first, operations[i], statuses[i],
+                    item.tally, out[item.index]);
     }
   }
 }
 
-Status Registry::Impl::Settle(const Snapshot& snapshot, const Request& request, const Decision& decision, uint64_t actual, uint64_t now_ns,
-                              Decision& out) noexcept {
+Status Registry::Impl::Settle(const Snapshot& snapshot, const Request& request, const Decision& decision,
+                              uint64_t actual, uint64_t now_ns, Decision& out) noexcept {
   Request charged = request;
   if (!snapshot.set().match_all) charged.rule = decision.rule;
   // What a request that stated no cost was charged is its rules' business; else the decision tells.
@@ -292,9 +310,11 @@ Status Registry::Impl::Settle(const Snapshot& snapshot, const Request& request, 
   out = Blank(snapshot, now_ns, rules, charged);
   ChargeBuffer buffer;
   Tally tally;
-  if (const Status status = BuildCharges(snapshot, hasher, charged, rules, buffer, tally); status != Status::kOk) return Refuse(status, out);
+  if (const Status status = BuildCharges(snapshot, hasher, charged, rules, buffer, tally); status != Status::kOk)
+    return Refuse(status, out);
   if (buffer.size() == 0) return Refuse(Status::kInvalidArgument, out);
-  Operation operation{buffer.charges.From(0), FloorToMicros(now_ns), Mode::kSettle, FloorToMicros(decision.now_ns), actual};
+  Operation operation{buffer.charges.From(0), FloorToMicros(now_ns), Mode::kSettle, FloorToMicros(decision.now_ns),
+                      actual};
   Status status;
   std::string names;
   if (decision.source == Source::kLocalFallback) {
@@ -312,10 +332,13 @@ Status Registry::Impl::Settle(const Snapshot& snapshot, const Request& request, 
 }
 
 Status Registry::Settle(const Request& request, const Decision& decision, int64_t actual, Decision& out) noexcept {
-  const bool spent = decision.allowed && !decision.peeked && decision.cost >= 1 && decision.rule != 0 && decision.limit_count != 0 &&
-                     (decision.source == Source::kExact || decision.source == Source::kLocalFallback || decision.source == Source::kLeased);
+  const bool spent = decision.allowed && !decision.peeked && decision.cost >= 1 && decision.rule != 0 &&
+                     decision.limit_count != 0 &&
+                     (decision.source == Source::kExact || decision.source == Source::kLocalFallback ||
+                      decision.source == Source::kLeased);
   const bool local_answer = decision.source != Source::kLocalFallback || !impl_->local;
-  if (!spent || !local_answer || actual < 0 || CheckRequest(request) != Status::kOk || FloorToMicros(decision.now_ns) > kMaxMicros) {
+  if (!spent || !local_answer || actual < 0 || CheckRequest(request) != Status::kOk ||
+      FloorToMicros(decision.now_ns) > kMaxMicros) {
     return Refuse(Status::kInvalidArgument, out);
   }
   const uint64_t now_ns = impl_->NowNs(request.now_ns);
@@ -328,7 +351,8 @@ Status Registry::Impl::Reset(const Snapshot& snapshot, const Request& request) n
   if (const Status status = FindRules(snapshot, request, rules); status != Status::kOk) return status;
   ChargeBuffer buffer;
   Tally tally;
-  if (const Status status = BuildCharges(snapshot, hasher, request, rules, buffer, tally); status != Status::kOk) return status;
+  if (const Status status = BuildCharges(snapshot, hasher, request, rules, buffer, tally); status != Status::kOk)
+    return status;
   if (buffer.size() == 0) return Status::kOk;
   Operation operation{buffer.charges.From(0), 0, Mode::kForget};
   if (fallback != nullptr) fallback->Apply(operation);

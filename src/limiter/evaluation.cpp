@@ -35,7 +35,8 @@ uint64_t RetryAfter(const Charge& charge, Micros now) noexcept {
 
 /// Whether a has a smaller fraction left than b.
 bool IsTighter(const Charge& a, const Charge& b) noexcept {
-  return static_cast<Wide>(a.outcome.remaining) * b.numbers->capacity < static_cast<Wide>(b.outcome.remaining) * a.numbers->capacity;
+  return static_cast<Wide>(a.outcome.remaining) * b.numbers->capacity <
+         static_cast<Wide>(b.outcome.remaining) * a.numbers->capacity;
 }
 
 }  // namespace
@@ -75,8 +76,8 @@ Verdict VerdictOf(const Snapshot& snapshot, const MatchedRules& rules) noexcept 
   return limits ? Verdict::kAskLimits : Verdict::kUnlimited;
 }
 
-Status BuildCharges(const Snapshot& snapshot, const KeyedHasher& hasher, const Request& request, const MatchedRules& rules, ChargeBuffer& buffer,
-                    Tally& tally) noexcept {
+Status BuildCharges(const Snapshot& snapshot, const KeyedHasher& hasher, const Request& request,
+                    const MatchedRules& rules, ChargeBuffer& buffer, Tally& tally) noexcept {
   const KeyBuilder builder(hasher, request.identity, snapshot.set().ipv6_prefix);
   const size_t first = buffer.size();
   for (const uint32_t index : rules.span()) {
@@ -103,8 +104,8 @@ Status BuildCharges(const Snapshot& snapshot, const KeyedHasher& hasher, const R
   return Status::kOk;
 }
 
-void NameCharges(const KeyedHasher& hasher, const Snapshot& snapshot, const Request& request, bool readable, std::span<Charge> charges,
-                 std::span<const LimitUse> uses, std::string& names) {
+void NameCharges(const KeyedHasher& hasher, const Snapshot& snapshot, const Request& request, bool readable,
+                 std::span<Charge> charges, std::span<const LimitUse> uses, std::string& names) {
   const KeyBuilder builder(hasher, request.identity, snapshot.set().ipv6_prefix);
   std::array<size_t, kMaxChargesPerOperation> ends;
   names.clear();
@@ -121,7 +122,8 @@ void NameCharges(const KeyedHasher& hasher, const Snapshot& snapshot, const Requ
     }
     ends[i] = names.size();
   }
-  for (size_t i = 0, begin = 0; i < charges.size(); begin = ends[i++]) charges[i].name = std::string_view(names).substr(begin, ends[i] - begin);
+  for (size_t i = 0, begin = 0; i < charges.size(); begin = ends[i++])
+    charges[i].name = std::string_view(names).substr(begin, ends[i] - begin);
 }
 
 void Conclude(std::span<const Charge> charges, std::span<const LimitUse> uses, Micros now, Decision& out) noexcept {

@@ -55,12 +55,12 @@ enum class Verdict : uint8_t { kAskLimits, kNoRule, kBlocked, kUnlimited };
 Verdict VerdictOf(const Snapshot& snapshot, const MatchedRules& rules) noexcept;
 
 /// Appends the charges of the rules' limits to `buffer`. kUnsupported when there are more than fit; then nothing was appended.
-Status BuildCharges(const Snapshot& snapshot, const KeyedHasher& hasher, const Request& request, const MatchedRules& rules, ChargeBuffer& buffer,
-                    Tally& tally) noexcept;
+Status BuildCharges(const Snapshot& snapshot, const KeyedHasher& hasher, const Request& request,
+                    const MatchedRules& rules, ChargeBuffer& buffer, Tally& tally) noexcept;
 
 /// The printable name of each charge's state, for stores that want them; the views in the charges point into `names`. Throws std::bad_alloc.
-void NameCharges(const KeyedHasher& hasher, const Snapshot& snapshot, const Request& request, bool readable, std::span<Charge> charges,
-                 std::span<const LimitUse> uses, std::string& names);
+void NameCharges(const KeyedHasher& hasher, const Snapshot& snapshot, const Request& request, bool readable,
+                 std::span<Charge> charges, std::span<const LimitUse> uses, std::string& names);
 
 /// Turns outcomes into the answer: whether it is allowed, which limit binds, the waits.
 void Conclude(std::span<const Charge> charges, std::span<const LimitUse> uses, Micros now, Decision& out) noexcept;

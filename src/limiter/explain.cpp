@@ -13,34 +13,50 @@ namespace {
 
 const char* ToText(Reason reason) noexcept {
   switch (reason) {
-    case Reason::kNone: return "allowed";
-    case Reason::kLimited: return "limited";
-    case Reason::kNeverFits: return "never_fits";
-    case Reason::kBlocked: return "blocked";
-    case Reason::kStore: return "store";
+    case Reason::kNone:
+      return "allowed";
+    case Reason::kLimited:
+      return "limited";
+    case Reason::kNeverFits:
+      return "never_fits";
+    case Reason::kBlocked:
+      return "blocked";
+    case Reason::kStore:
+      return "store";
   }
   return "";
 }
 
 const char* ToText(Source source) noexcept {
   switch (source) {
-    case Source::kExact: return "exact";
-    case Source::kLeased: return "leased";
-    case Source::kCachedDenial: return "cached_denial";
-    case Source::kLocalFallback: return "local_fallback";
-    case Source::kFailOpen: return "fail_open";
-    case Source::kFailClosed: return "fail_closed";
-    case Source::kNoRule: return "no_rule";
-    case Source::kAction: return "action";
+    case Source::kExact:
+      return "exact";
+    case Source::kLeased:
+      return "leased";
+    case Source::kCachedDenial:
+      return "cached_denial";
+    case Source::kLocalFallback:
+      return "local_fallback";
+    case Source::kFailOpen:
+      return "fail_open";
+    case Source::kFailClosed:
+      return "fail_closed";
+    case Source::kNoRule:
+      return "no_rule";
+    case Source::kAction:
+      return "action";
   }
   return "";
 }
 
 const char* ToText(Matcher::PassedOver::Why why) noexcept {
   switch (why) {
-    case Matcher::PassedOver::Why::kMethod: return "other method";
-    case Matcher::PassedOver::Why::kCondition: return "a `when` condition does not hold";
-    case Matcher::PassedOver::Why::kLessSpecific: return "less specific";
+    case Matcher::PassedOver::Why::kMethod:
+      return "other method";
+    case Matcher::PassedOver::Why::kCondition:
+      return "a `when` condition does not hold";
+    case Matcher::PassedOver::Why::kLessSpecific:
+      return "less specific";
   }
   return "";
 }
@@ -66,18 +82,24 @@ std::string Because(const Charge& charge, Micros now) {
   const Outcome& outcome = charge.outcome;
   const Numbers& numbers = *charge.numbers;
   if (outcome.never_fits) {
-    return "never: cost " + std::to_string(charge.cost) + " is above the capacity of " + std::to_string(numbers.capacity);
+    return "never: cost " + std::to_string(charge.cost) + " is above the capacity of " +
+           std::to_string(numbers.capacity);
   }
   if (outcome.allowed) return "admits " + std::to_string(charge.cost) + (charge.cost == 1 ? " unit" : " units");
   const uint64_t at = outcome.retry_at * numbers.tick;
-  std::string text = "denies: room for " + std::to_string(outcome.remaining) + ", " + std::to_string(charge.cost) + " asked for; in " +
-                     FormatDuration(at - now) + " ";
+  std::string text = "denies: room for " + std::to_string(outcome.remaining) + ", " + std::to_string(charge.cost) +
+                     " asked for; in " + FormatDuration(at - now) + " ";
   switch (numbers.spec.algorithm) {
-    case Algorithm::kTokenBucket: return text + "enough has been refilled";
-    case Algorithm::kLeakyBucket: return text + "enough has drained";
-    case Algorithm::kFixedWindow: return text + "the window ends";
-    case Algorithm::kSlidingLog: return text + "enough of the oldest requests are out of the window";
-    case Algorithm::kSlidingCounter: return text + "the earlier windows weigh little enough";
+    case Algorithm::kTokenBucket:
+      return text + "enough has been refilled";
+    case Algorithm::kLeakyBucket:
+      return text + "enough has drained";
+    case Algorithm::kFixedWindow:
+      return text + "the window ends";
+    case Algorithm::kSlidingLog:
+      return text + "enough of the oldest requests are out of the window";
+    case Algorithm::kSlidingCounter:
+      return text + "the earlier windows weigh little enough";
   }
   return text;
 }
@@ -105,7 +127,8 @@ std::string ToText(const Explanation& e) {
     if (rule.position.line != 0) text += "   " + rule.file + ":" + std::to_string(rule.position.line);
     line("rule", text);
   }
-  for (const auto& passed : e.passed_over) line("passed over", e.snapshot.rules()[passed.rule].source->name + ": " + ToText(passed.why));
+  for (const auto& passed : e.passed_over)
+    line("passed over", e.snapshot.rules()[passed.rule].source->name + ": " + ToText(passed.why));
   for (size_t i = 0; i < e.charges.size(); ++i) {
     const Charge& charge = e.charges[i];
     const CompiledLimit& limit = *e.uses[i].limit;
@@ -138,24 +161,42 @@ std::string ToJson(const Explanation& e) {
   }
   json.End(']').Name("passed_over").Begin('[');
   for (const auto& passed : e.passed_over) {
-    json.Begin('{').Name("name").Text(e.snapshot.rules()[passed.rule].source->name).Name("why").Text(ToText(passed.why)).End('}');
+    json.Begin('{')
+        .Name("name")
+        .Text(e.snapshot.rules()[passed.rule].source->name)
+        .Name("why")
+        .Text(ToText(passed.why))
+        .End('}');
   }
   json.End(']').Name("limits").Begin('[');
   for (size_t i = 0; i < e.charges.size(); ++i) {
     const Charge& charge = e.charges[i];
     const CompiledLimit& limit = *e.uses[i].limit;
     json.Begin('{').Name("rule").Text(e.uses[i].rule->source->name).Name("name").Text(limit.source->name);
-    json.Name("algorithm").Text(ratel::ToText(charge.numbers->spec.algorithm)).Name("limit").Number(charge.numbers->spec.limit);
+    json.Name("algorithm")
+        .Text(ratel::ToText(charge.numbers->spec.algorithm))
+        .Name("limit")
+        .Number(charge.numbers->spec.limit);
     json.Name("window_us").Number(charge.numbers->spec.window).Name("capacity").Number(charge.numbers->capacity);
     json.Name("tick_us").Number(charge.numbers->tick).Name("shadow").Bool(charge.shadow);
-    json.Name("override").Bool(e.uses[i].numbers != &limit.base).Name("key").Text(e.keys[i]).Name("cost").Number(charge.cost);
+    json.Name("override")
+        .Bool(e.uses[i].numbers != &limit.base)
+        .Name("key")
+        .Text(e.keys[i])
+        .Name("cost")
+        .Number(charge.cost);
     json.Name("before").Text(Describe(*charge.numbers, charge.before, e.now));
     json.Name("after").Text(Describe(*charge.numbers, e.decision.allowed ? charge.after : charge.before, e.now));
     json.Name("allowed").Bool(charge.outcome.allowed).Name("remaining").Number(charge.outcome.remaining);
     json.Name("because").Text(Because(charge, e.now)).End('}');
   }
   json.End(']').Name("decision").Begin('{');
-  json.Name("allowed").Bool(e.decision.allowed).Name("reason").Text(ToText(e.decision.reason)).Name("source").Text(ToText(e.decision.source));
+  json.Name("allowed")
+      .Bool(e.decision.allowed)
+      .Name("reason")
+      .Text(ToText(e.decision.reason))
+      .Name("source")
+      .Text(ToText(e.decision.source));
   json.Name("remaining").Number(e.decision.remaining).Name("retry_after_ns");
   if (e.decision.retry_after_ns == kNever) {
     json.Null();
@@ -170,21 +211,29 @@ std::string ToJson(const Explanation& e) {
 }  // namespace
 
 Status Registry::Explain(const Request& request, bool json, std::string& out) {
-  if ((request.cost != kCostOfRule && request.cost < 1) || FloorToMicros(request.now_ns) > kMaxMicros) return Status::kInvalidArgument;
+  if ((request.cost != kCostOfRule && request.cost < 1) || FloorToMicros(request.now_ns) > kMaxMicros)
+    return Status::kInvalidArgument;
   const uint64_t now_ns = impl_->NowNs(request.now_ns);
   if (FloorToMicros(now_ns) > kMaxMicros) return Status::kInvalidArgument;
   const auto snapshot = impl_->current.Keep();
-  Explanation e{*snapshot, request, request.rule == 0 ? NormalizePath(request.path) : std::string(), {}, {}, {}, {}, {}, FloorToMicros(now_ns), {}};
+  Explanation e{*snapshot, request, request.rule == 0 ? NormalizePath(request.path) : std::string(),
+                {},        {},      {},
+                {},        {},      FloorToMicros(now_ns),
+                {}};
   if (const Status status = FindRules(*snapshot, request, e.rules); status != Status::kOk) return status;
-  if (request.rule == 0) e.passed_over = snapshot->matcher().Explain({request.method, e.path, request.identity.attributes});
+  if (request.rule == 0)
+    e.passed_over = snapshot->matcher().Explain({request.method, e.path, request.identity.attributes});
   e.decision = Blank(*snapshot, now_ns, e.rules, request);
   ChargeBuffer buffer;
   if (!impl_->DecideWithoutLimits(*snapshot, e.rules, Mode::kPeek, e.decision)) {
     Tally tally;
-    if (const Status status = BuildCharges(*snapshot, impl_->hasher, request, e.rules, buffer, tally); status != Status::kOk) return status;
+    if (const Status status = BuildCharges(*snapshot, impl_->hasher, request, e.rules, buffer, tally);
+        status != Status::kOk)
+      return status;
     Operation operation{buffer.charges.From(0), e.now, Mode::kPeek};
     std::string names;
-    if (const Status status = impl_->ApplyNamed(*snapshot, request, buffer, 0, operation, names); status != Status::kOk) return status;
+    if (const Status status = impl_->ApplyNamed(*snapshot, request, buffer, 0, operation, names); status != Status::kOk)
+      return status;
     Conclude(operation.charges, buffer.uses.From(0), e.now, e.decision);
     e.charges = operation.charges;
     e.uses = buffer.uses.From(0);

@@ -69,7 +69,8 @@ std::vector<Error> Registry::ReloadPath(const std::string& path) {
   impl_->totals.Add(TotalCount::kReloadFailures);
   const Error& first = faults.front();
   std::string text = "rules not reloaded, the old ones stay: " + first.file;
-  if (first.position.line != 0) text += ":" + std::to_string(first.position.line) + ":" + std::to_string(first.position.column);
+  if (first.position.line != 0)
+    text += ":" + std::to_string(first.position.line) + ":" + std::to_string(first.position.column);
   text += ": " + first.message;
   if (faults.size() > 1) text += " (and " + std::to_string(faults.size() - 1) + " more)";
   impl_->Say(Log::Level::kError, text);
@@ -166,7 +167,8 @@ MetricsSnapshot Registry::Metrics(bool with_rules) const {
   out.fail_closed = totals.Sum(TotalCount::kFailClosed);
   out.store_errors = totals.Sum(TotalCount::kStoreErrors);
   out.unknown_client = totals.Sum(TotalCount::kUnknownClient);
-  out.evicted_live = impl_->storage->Counters().evicted_live + (impl_->fallback != nullptr ? impl_->fallback->Counters().evicted_live : 0);
+  out.evicted_live = impl_->storage->Counters().evicted_live +
+                     (impl_->fallback != nullptr ? impl_->fallback->Counters().evicted_live : 0);
   out.evicted_idle = totals.Sum(TotalCount::kEvictedIdle);
   if (impl_->storage->KeyCount(out.keys) != Status::kOk) out.keys = 0;
   out.reloads = totals.Sum(TotalCount::kReloads);
@@ -184,7 +186,8 @@ uint32_t Registry::HeaderForms() const noexcept {
 std::string Registry::ClientIp(std::string_view peer, std::span<const std::string_view> x_forwarded_for,
                                std::span<const std::string_view> forwarded) const {
   const CurrentSnapshot::Reader snapshot(impl_->current);
-  const std::optional<Address> address = ClientAddress(peer, x_forwarded_for, forwarded, snapshot->set().trusted_proxies);
+  const std::optional<Address> address =
+      ClientAddress(peer, x_forwarded_for, forwarded, snapshot->set().trusted_proxies);
   return address ? address->ToText() : std::string();
 }
 

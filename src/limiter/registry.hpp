@@ -26,12 +26,13 @@ class Registry {
  public:
   struct Options {
     RuleSet rules;
-    std::unique_ptr<Storage> storage;   ///< required
-    std::unique_ptr<Storage> fallback;  ///< where local limits live while `storage` fails; required unless storage->is_local()
-    std::unique_ptr<Clock> clock;       ///< null = the built-in one
-    std::unique_ptr<Log> log;           ///< null = silence
+    std::unique_ptr<Storage> storage;  ///< required
+    std::unique_ptr<Storage>
+        fallback;  ///< where local limits live while `storage` fails; required unless storage->is_local()
+    std::unique_ptr<Clock> clock;  ///< null = the built-in one
+    std::unique_ptr<Log> log;      ///< null = silence
     KeyedHasher hasher = KeyedHasher::Random();
-    bool readable_keys = false;         ///< tests: names with identities in place of hashes
+    bool readable_keys = false;  ///< tests: names with identities in place of hashes
   };
 
   /// May throw std::bad_alloc; then `options` still owns everything it held.
@@ -63,18 +64,19 @@ class Registry {
 
   uint64_t generation() const noexcept;
   uint32_t RuleCount() const noexcept;
-  uint32_t RuleAt(uint32_t index) const noexcept;             ///< id, 0 past the end
-  uint32_t RuleId(std::string_view name) const noexcept;      ///< id of a rule in force, 0 when there is none
-  std::string_view RuleName(uint32_t id) const noexcept;      ///< valid while the registry lives
-  std::string_view LimitName(uint32_t id) const noexcept;     ///< likewise
+  uint32_t RuleAt(uint32_t index) const noexcept;          ///< id, 0 past the end
+  uint32_t RuleId(std::string_view name) const noexcept;   ///< id of a rule in force, 0 when there is none
+  std::string_view RuleName(uint32_t id) const noexcept;   ///< valid while the registry lives
+  std::string_view LimitName(uint32_t id) const noexcept;  ///< likewise
   Status KeyCount(uint64_t& keys) noexcept;
   Status EvictIdle(uint64_t cutoff_ns, uint64_t& evicted) noexcept;
   MetricsSnapshot Metrics(bool with_rules) const;
   /// False when there is no such rule id (now or ever).
   bool RuleMetrics(uint32_t rule, MetricsSnapshot::PerRule& out) const;
-  uint32_t HeaderForms() const noexcept;                      ///< what the rule set asks for; never 0
+  uint32_t HeaderForms() const noexcept;  ///< what the rule set asks for; never 0
   /// Canonical text of the client's address, empty when there is none.
-  std::string ClientIp(std::string_view peer, std::span<const std::string_view> x_forwarded_for, std::span<const std::string_view> forwarded) const;
+  std::string ClientIp(std::string_view peer, std::span<const std::string_view> x_forwarded_for,
+                       std::span<const std::string_view> forwarded) const;
 
   struct Impl;  ///< for the files of this folder
 

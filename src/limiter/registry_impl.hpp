@@ -28,17 +28,17 @@ struct Registry::Impl {
   std::unique_ptr<Clock> clock;
   std::unique_ptr<Log> log;
   bool readable_keys = false;
-  bool local = true;                    ///< storage->is_local()
+  bool local = true;  ///< storage->is_local()
   std::atomic<bool> store_failing{false};
 
-  std::mutex reload_mutex;              ///< one reload at a time
+  std::mutex reload_mutex;  ///< one reload at a time
   std::atomic<uint64_t> generation{0};
   std::mutex watch_mutex;
   std::unique_ptr<FileWatch> watch;
 
   std::mutex in_flight_mutex;
   std::condition_variable in_flight_ended;
-  uint64_t in_flight = 0;               ///< asynchronous decisions that have not ended
+  uint64_t in_flight = 0;  ///< asynchronous decisions that have not ended
 
   uint64_t NowNs(uint64_t given) noexcept { return given != 0 ? given : clock->NowNs(); }
 
@@ -47,15 +47,18 @@ struct Registry::Impl {
   /// The part that needs no limit: true when `out` is complete.
   bool DecideWithoutLimits(const Snapshot& snapshot, const MatchedRules& rules, Mode mode, Decision& out) noexcept;
   /// The part after the store has answered.
-  Status Finish(const Snapshot& snapshot, const Request& request, const MatchedRules& rules, ChargeBuffer& buffer, size_t first, Operation& operation,
-                Status status, const Tally& tally, Decision& out) noexcept;
-  Status FallBack(const Snapshot& snapshot, const MatchedRules& rules, ChargeBuffer& buffer, size_t first, Operation& operation, Decision& out) noexcept;
-  Status Settle(const Snapshot& snapshot, const Request& request, const Decision& decision, uint64_t actual, uint64_t now_ns, Decision& out) noexcept;
+  Status Finish(const Snapshot& snapshot, const Request& request, const MatchedRules& rules, ChargeBuffer& buffer,
+                size_t first, Operation& operation, Status status, const Tally& tally, Decision& out) noexcept;
+  Status FallBack(const Snapshot& snapshot, const MatchedRules& rules, ChargeBuffer& buffer, size_t first,
+                  Operation& operation, Decision& out) noexcept;
+  Status Settle(const Snapshot& snapshot, const Request& request, const Decision& decision, uint64_t actual,
+                uint64_t now_ns, Decision& out) noexcept;
   Status Reset(const Snapshot& snapshot, const Request& request) noexcept;
-  Status ApplyNamed(const Snapshot& snapshot, const Request& request, ChargeBuffer& buffer, size_t first, Operation& operation, std::string& names) noexcept;
+  Status ApplyNamed(const Snapshot& snapshot, const Request& request, ChargeBuffer& buffer, size_t first,
+                    Operation& operation, std::string& names) noexcept;
 
-  void Count(const Snapshot& snapshot, const MatchedRules& rules, std::span<const Charge> charges, std::span<const LimitUse> uses, const Tally& tally,
-             const Decision& decision) noexcept;
+  void Count(const Snapshot& snapshot, const MatchedRules& rules, std::span<const Charge> charges,
+             std::span<const LimitUse> uses, const Tally& tally, const Decision& decision) noexcept;
   void NoteStore(Status status) noexcept;
   void Say(Log::Level level, std::string_view text) noexcept {
     if (log != nullptr) log->Write(level, text);
@@ -63,14 +66,16 @@ struct Registry::Impl {
 };
 
 /// A decision of a rule set before anything is known.
-inline Decision Blank(const Snapshot& snapshot, uint64_t now_ns, const MatchedRules& rules, const Request& request) noexcept {
+inline Decision Blank(const Snapshot& snapshot, uint64_t now_ns, const MatchedRules& rules,
+                      const Request& request) noexcept {
   Decision out;
   out.generation = snapshot.generation();
   out.now_ns = now_ns;
   if (rules.count != 0) {
     const CompiledRule& rule = snapshot.rules()[rules.index[0]];
     out.rule = rule.id;
-    out.cost = static_cast<int64_t>(request.cost == kCostOfRule ? rule.source->cost : static_cast<uint64_t>(request.cost));
+    out.cost =
+        static_cast<int64_t>(request.cost == kCostOfRule ? rule.source->cost : static_cast<uint64_t>(request.cost));
   } else {
     out.cost = request.cost == kCostOfRule ? 1 : request.cost;
   }

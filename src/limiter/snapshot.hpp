@@ -76,8 +76,8 @@ class Snapshot : public std::enable_shared_from_this<Snapshot> {
 
   RuleSet set_;
   Matcher matcher_;
-  std::vector<CompiledRule> rules_;     ///< same order as set_.rules
-  std::vector<uint32_t> index_of_;      ///< by rule id: index + 1
+  std::vector<CompiledRule> rules_;  ///< same order as set_.rules
+  std::vector<uint32_t> index_of_;   ///< by rule id: index + 1
   std::unordered_map<std::string, uint32_t, TextHash, std::equal_to<>> ids_;
   uint64_t generation_ = 0;
 };

@@ -57,31 +57,31 @@ struct Rule {
   std::vector<std::string> methods;  ///< in capitals, sorted; empty = any
   std::string path;                  ///< in normal form, with {name} segments; empty = any
   PathMatch path_match = PathMatch::kPrefix;
-  std::vector<Condition> when;       ///< sorted by attribute; all must hold
-  std::vector<Limit> limits;         ///< empty exactly when action is not kLimit
+  std::vector<Condition> when;  ///< sorted by attribute; all must hold
+  std::vector<Limit> limits;    ///< empty exactly when action is not kLimit
   Action action = Action::kLimit;
   OnStoreError on_store_error = OnStoreError::kLocal;
-  bool shadow = false;               ///< every limit of it is a shadow
+  bool shadow = false;  ///< every limit of it is a shadow
   bool is_default = false;
-  uint64_t cost = 1;                 ///< units of a request that states none
+  uint64_t cost = 1;  ///< units of a request that states none
   std::string file;
   Position position;
 };
 
 /// Which header forms; bits are those of RL_HEADERS_*.
 struct HeaderOptions {
-  uint32_t forms = 0;    ///< 0 = X-RateLimit-* and Retry-After
+  uint32_t forms = 0;  ///< 0 = X-RateLimit-* and Retry-After
 };
 
 /// A whole rule file (or several), validated.
 struct RuleSet {
-  std::vector<Rule> rules;  ///< as loaded; at most one is_default
-  bool match_all = false;   ///< `match: all`
-  bool ignore_case = false; ///< paths
+  std::vector<Rule> rules;   ///< as loaded; at most one is_default
+  bool match_all = false;    ///< `match: all`
+  bool ignore_case = false;  ///< paths
   std::vector<Network> trusted_proxies;
   unsigned ipv6_prefix = 64;
-  uint64_t max_keys = 0;    ///< 0 = not stated
-  uint32_t instances = 1;   ///< how many processes share the store, for local limits while it is down
+  uint64_t max_keys = 0;   ///< 0 = not stated
+  uint32_t instances = 1;  ///< how many processes share the store, for local limits while it is down
   double local_factor = 1.0;
   HeaderOptions headers;
 };

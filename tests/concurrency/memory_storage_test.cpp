@@ -39,7 +39,8 @@ Outcome Take(Storage& storage, const Versions& versions, uint64_t key, Micros no
 }
 
 class EachAlgorithm : public testing::TestWithParam<Algorithm> {};
-INSTANTIATE_TEST_SUITE_P(All, EachAlgorithm, testing::ValuesIn(kAlgorithms), [](const auto& each) { return std::string(ToText(each.param)); });
+INSTANTIATE_TEST_SUITE_P(All, EachAlgorithm, testing::ValuesIn(kAlgorithms),
+                         [](const auto& each) { return std::string(ToText(each.param)); });
 
 TEST_P(EachAlgorithm, OneHotKeyAdmitsExactlyTheCapacity) {
   const auto storage = MakeMemoryStorage({});
@@ -110,7 +111,8 @@ TEST_P(EachAlgorithm, AFullTableStaysWithinItsBound) {
   Together([&](size_t thread) {
     std::mt19937_64 random(thread);
     for (int i = 0; i < 3000; ++i) {
-      std::array<Charge, 3> charges{ChargeFor(versions, 0, random() % 2000), ChargeFor(versions, 0, 10'000 + random() % 2000),
+      std::array<Charge, 3> charges{ChargeFor(versions, 0, random() % 2000),
+                                    ChargeFor(versions, 0, 10'000 + random() % 2000),
                                     ChargeFor(versions, 0, 20'000 + random() % 2000)};
       Operation operation{std::span(charges).first(1 + random() % 3), kStart + static_cast<Micros>(i), Mode::kSpend};
       ASSERT_EQ(storage->Apply(operation), Status::kOk);
@@ -149,7 +151,8 @@ TEST_P(EachAlgorithm, SettlesAndSpendsAddUp) {
 // States change their numbers while requests run: never more than the larger limit in all.
 TEST_P(EachAlgorithm, OtherNumbersUnderLoadHandNothingBack) {
   const auto storage = MakeMemoryStorage({});
-  const Versions versions({Make(GetParam(), 400, 3600'000'000), Make(GetParam(), 700, 3600'000'000), Make(GetParam(), 1000, 3600'000'000)});
+  const Versions versions(
+      {Make(GetParam(), 400, 3600'000'000), Make(GetParam(), 700, 3600'000'000), Make(GetParam(), 1000, 3600'000'000)});
   std::atomic<uint64_t> admitted{0};
   std::atomic<uint16_t> version{0};
   Together([&](size_t thread) {

@@ -13,7 +13,8 @@ namespace ratel::test {
 namespace {
 
 std::string RuleText(int limit) {
-  return "rules:\n  - {name: api, path: /api, scope: user, algorithm: token_bucket, limit: " + std::to_string(limit) + ", window: 1h}\n";
+  return "rules:\n  - {name: api, path: /api, scope: user, algorithm: token_bucket, limit: " + std::to_string(limit) +
+         ", window: 1h}\n";
 }
 
 TEST(ReloadUnderLoad, ARequestSeesTheOldOrTheNewRulesAndNothingIsHandedBack) {

@@ -79,7 +79,8 @@ TEST(Semantics5Answer, SettleChargesOrGivesBackTheDifference) {
   EXPECT_EQ(settled.remaining, 4u);
   ASSERT_EQ(f.registry->Settle(request, spent, 1000, settled), Status::kOk);
   EXPECT_EQ(settled.remaining, 0u);
-  EXPECT_EQ(f.Ask("POST", "/orders", "alice").retry_after_ns, kSecond + kSecond / 5) << "debt is one capacity deep at most";
+  EXPECT_EQ(f.Ask("POST", "/orders", "alice").retry_after_ns, kSecond + kSecond / 5)
+      << "debt is one capacity deep at most";
   Decision denied = f.Ask("POST", "/orders", "alice");
   EXPECT_EQ(f.registry->Settle(request, denied, 1, settled), Status::kInvalidArgument);
   EXPECT_EQ(f.registry->Settle(request, spent, -1, settled), Status::kInvalidArgument);
@@ -266,11 +267,15 @@ TEST(Semantics9Reload, AnUnchangedLimitKeepsItsCountersAndAChangedOneHandsNothin
   ASSERT_EQ(f.registry->Peek(request, d), Status::kOk);
   EXPECT_EQ(d.remaining, 2u);
   EXPECT_EQ(d.generation, 2u);
-  f.registry->Reload(Rules("rules:\n  - {name: orders, method: POST, path: /orders, scope: user, algorithm: token_bucket, limit: 100, window: 1s}\n"));
+  f.registry->Reload(
+      Rules("rules:\n  - {name: orders, method: POST, path: /orders, scope: user, algorithm: token_bucket, limit: 100, "
+            "window: 1s}\n"));
   ASSERT_EQ(f.registry->Peek(request, d), Status::kOk);
   EXPECT_EQ(d.remaining, 2u) << "the level carries over in units";
   EXPECT_EQ(d.capacity, 100u);
-  f.registry->Reload(Rules("rules:\n  - {name: orders, method: POST, path: /orders, scope: user, algorithm: fixed_window, limit: 100, window: 1s}\n"));
+  f.registry->Reload(
+      Rules("rules:\n  - {name: orders, method: POST, path: /orders, scope: user, algorithm: fixed_window, limit: 100, "
+            "window: 1s}\n"));
   ASSERT_EQ(f.registry->Peek(request, d), Status::kOk);
   EXPECT_EQ(d.remaining, 100u) << "another algorithm starts new";
 }
@@ -368,7 +373,8 @@ TEST(Explain, TellsTheWayFromTheRequestToTheAnswer) {
   request.identity.user = "alice";
   std::string text;
   ASSERT_EQ(f.registry->Explain(request, false, text), Status::kOk);
-  for (const char* part : {"/orders/7", "orders", "user=alice", "token_bucket, 5 per 1s", "denied (limited), retry after 200ms"}) {
+  for (const char* part :
+       {"/orders/7", "orders", "user=alice", "token_bucket, 5 per 1s", "denied (limited), retry after 200ms"}) {
     EXPECT_NE(text.find(part), std::string::npos) << part << " is not in\n" << text;
   }
   ASSERT_EQ(f.registry->Explain(request, true, text), Status::kOk);

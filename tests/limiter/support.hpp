@@ -29,7 +29,8 @@ class FakeClock final : public Clock {
 inline RuleSet Rules(std::string_view text) {
   RuleSetBuilder builder;
   EXPECT_TRUE(builder.AddText(text, "test.yaml"));
-  for (const Error& fault : builder.faults()) ADD_FAILURE() << fault.position.line << ": " << fault.path << ": " << fault.message;
+  for (const Error& fault : builder.faults())
+    ADD_FAILURE() << fault.position.line << ": " << fault.path << ": " << fault.message;
   return builder.rules();
 }
 

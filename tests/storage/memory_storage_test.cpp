@@ -38,14 +38,16 @@ uint64_t Keys(Storage& storage) {
 }
 
 class EachAlgorithm : public testing::TestWithParam<Algorithm> {};
-INSTANTIATE_TEST_SUITE_P(All, EachAlgorithm, testing::ValuesIn(kAlgorithms), [](const auto& each) { return std::string(ToText(each.param)); });
+INSTANTIATE_TEST_SUITE_P(All, EachAlgorithm, testing::ValuesIn(kAlgorithms),
+                         [](const auto& each) { return std::string(ToText(each.param)); });
 
 TEST_P(EachAlgorithm, AdmitsTheLimitOfEveryKeyWhileTheTableGrows) {
   const auto storage = MakeMemoryStorage({});
   const Versions versions({Make(GetParam(), 3, 60'000'000)});
   constexpr uint64_t kCount = 60'000;
   for (int round = 0; round < 4; ++round) {
-    for (uint64_t key = 0; key < kCount; ++key) ASSERT_EQ(Take(*storage, versions, key, kStart), round < 3) << "key " << key << " round " << round;
+    for (uint64_t key = 0; key < kCount; ++key)
+      ASSERT_EQ(Take(*storage, versions, key, kStart), round < 3) << "key " << key << " round " << round;
   }
   EXPECT_EQ(Keys(*storage), kCount);
 }
@@ -56,7 +58,8 @@ TEST_P(EachAlgorithm, AnswersAsTheReference) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     std::mt19937_64 random(seed);
     const auto pick = [&](uint64_t below) { return random() % below; };
-    const Versions versions({Make(GetParam(), 1 + pick(9), 1'000'000), Make(GetParam(), 1 + pick(20), 2'000'000), Make(GetParam(), 999 + pick(3), 7'000'000)});
+    const Versions versions({Make(GetParam(), 1 + pick(9), 1'000'000), Make(GetParam(), 1 + pick(20), 2'000'000),
+                             Make(GetParam(), 999 + pick(3), 7'000'000)});
     const auto storage = MakeMemoryStorage({});
     ReferenceStorage reference;
     const uint64_t keys = seed % 3 == 0 ? 5000 : seed % 3 == 1 ? 6 : 1;
@@ -72,7 +75,8 @@ TEST_P(EachAlgorithm, AnswersAsTheReference) {
       const uint64_t count = pick(4) == 0 ? 1 + pick(std::min<uint64_t>(keys, 5)) : 1;
       while (used.size() < count) {
         const uint64_t key = pick(keys);
-        if (used.insert(key).second) charges.push_back(ChargeFor(versions, version, key, pick(5) == 0 ? 1 + pick(12) : 1, pick(6) == 0));
+        if (used.insert(key).second)
+          charges.push_back(ChargeFor(versions, version, key, pick(5) == 0 ? 1 + pick(12) : 1, pick(6) == 0));
       }
       std::vector<Charge> expected = charges;
       const uint64_t kind = pick(20);
@@ -86,9 +90,11 @@ TEST_P(EachAlgorithm, AnswersAsTheReference) {
       if (operation.mode == Mode::kForget) continue;
       for (size_t i = 0; i < charges.size(); ++i) {
         ASSERT_TRUE(SameAnswer(charges[i].outcome, expected[i].outcome))
-            << "step " << step << " charge " << i << " mode " << int(operation.mode) << " allowed " << charges[i].outcome.allowed << expected[i].outcome.allowed
-            << " remaining " << charges[i].outcome.remaining << "/" << expected[i].outcome.remaining << " retry " << charges[i].outcome.retry_at << "/"
-            << expected[i].outcome.retry_at << " reset " << charges[i].outcome.reset_at << "/" << expected[i].outcome.reset_at;
+            << "step " << step << " charge " << i << " mode " << int(operation.mode) << " allowed "
+            << charges[i].outcome.allowed << expected[i].outcome.allowed << " remaining "
+            << charges[i].outcome.remaining << "/" << expected[i].outcome.remaining << " retry "
+            << charges[i].outcome.retry_at << "/" << expected[i].outcome.retry_at << " reset "
+            << charges[i].outcome.reset_at << "/" << expected[i].outcome.reset_at;
       }
     }
   }
@@ -177,7 +183,8 @@ TEST_P(EachAlgorithm, AtTheBoundAKeyAtItsLimitStaysBeforeOneThatIsNot) {
   }
   EXPECT_EQ(Keys(*storage), 100u);
   EXPECT_EQ(storage->Counters().evicted_live, 1901u);
-  EXPECT_FALSE(Take(*storage, versions, 7, kStart)) << "the flood must not free a key at its limit, though it expires first";
+  EXPECT_FALSE(Take(*storage, versions, 7, kStart))
+      << "the flood must not free a key at its limit, though it expires first";
 }
 
 TEST_P(EachAlgorithm, ABoundedTableHoldsItsBoundAndNoMore) {

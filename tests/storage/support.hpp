@@ -13,16 +13,20 @@
 
 namespace ratel::test {
 
-inline Numbers Make(Algorithm algorithm, uint64_t limit, Micros window, uint64_t burst = 0) { return *Resolve({algorithm, limit, window, burst}); }
+inline Numbers Make(Algorithm algorithm, uint64_t limit, Micros window, uint64_t burst = 0) {
+  return *Resolve({algorithm, limit, window, burst});
+}
 
-inline constexpr Algorithm kAlgorithms[] = {Algorithm::kTokenBucket, Algorithm::kLeakyBucket, Algorithm::kFixedWindow, Algorithm::kSlidingLog,
-                                            Algorithm::kSlidingCounter};
+inline constexpr Algorithm kAlgorithms[] = {Algorithm::kTokenBucket, Algorithm::kLeakyBucket, Algorithm::kFixedWindow,
+                                            Algorithm::kSlidingLog, Algorithm::kSlidingCounter};
 
 /// Versions of numbers in a vector.
 class Versions final : public NumbersHistory {
  public:
   explicit Versions(std::vector<Numbers> list) : list_(std::move(list)) {}
-  const Numbers* At(uint16_t version) const noexcept override { return version < list_.size() ? &list_[version] : nullptr; }
+  const Numbers* At(uint16_t version) const noexcept override {
+    return version < list_.size() ? &list_[version] : nullptr;
+  }
   const Numbers& operator[](size_t i) const { return list_[i]; }
 
  private:
@@ -40,7 +44,8 @@ inline Hash128 Key(uint64_t n) {
   return {mix(n), mix(n ^ 0x123456789)};
 }
 
-inline Charge ChargeFor(const Versions& versions, uint16_t version, uint64_t key, uint64_t cost = 1, bool shadow = false) {
+inline Charge ChargeFor(const Versions& versions, uint16_t version, uint64_t key, uint64_t cost = 1,
+                        bool shadow = false) {
   Charge charge;
   charge.numbers = &versions[version];
   charge.history = &versions;
@@ -107,7 +112,8 @@ class ReferenceStorage final : public Storage {
   Outcome Evaluate(const Charge& charge, const Operation& operation, uint64_t cost, Spend spend) {
     Held& held = At(charge);
     const Tick now = charge.numbers->TickOf(operation.now);
-    if (charge.numbers->spec.algorithm != Algorithm::kSlidingLog) return Step(*charge.numbers, held.state, now, cost, spend);
+    if (charge.numbers->spec.algorithm != Algorithm::kSlidingLog)
+      return Step(*charge.numbers, held.state, now, cost, spend);
     LogChange change;
     const Outcome outcome = EvaluateLog(*charge.numbers, held.log, now, cost, spend, change);
     if (outcome.changed) held.log.Apply(change);
@@ -131,8 +137,8 @@ class ReferenceStorage final : public Storage {
 };
 
 inline bool SameAnswer(const Outcome& a, const Outcome& b) {
-  return a.allowed == b.allowed && a.never_fits == b.never_fits && a.remaining == b.remaining && a.delay == b.delay && a.reset_at == b.reset_at &&
-         (a.allowed || a.never_fits || a.retry_at == b.retry_at);
+  return a.allowed == b.allowed && a.never_fits == b.never_fits && a.remaining == b.remaining && a.delay == b.delay &&
+         a.reset_at == b.reset_at && (a.allowed || a.never_fits || a.retry_at == b.retry_at);
 }
 
 }  // namespace ratel::test

@@ -42,8 +42,8 @@ class Lead {
   constexpr Lead() noexcept = default;
   explicit constexpr Lead(uint64_t word) noexcept : word_(word) {}
   static constexpr Lead Of(Tick expiry, unsigned tick_exponent, bool at_limit, bool log, bool blank) noexcept {
-    return Lead((expiry & kExpiryMask) | uint64_t{tick_exponent} << 54 | uint64_t{at_limit} << 57 | uint64_t{log} << 58 | uint64_t{blank} << 59 |
-                uint64_t{1} << 63);
+    return Lead((expiry & kExpiryMask) | uint64_t{tick_exponent} << 54 | uint64_t{at_limit} << 57 |
+                uint64_t{log} << 58 | uint64_t{blank} << 59 | uint64_t{1} << 63);
   }
 
   constexpr uint64_t word() const noexcept { return word_; }
@@ -100,7 +100,10 @@ class alignas(64) Line {
   bool Unchanged(uint64_t header) const noexcept { return words_[0].load(std::memory_order_relaxed) == header; }
 
   /// Locks only if nothing happened since `header` was read.
-  bool TryLock(uint64_t header) noexcept { return words_[0].compare_exchange_strong(header, header | kLocked, std::memory_order_acquire, std::memory_order_relaxed); }
+  bool TryLock(uint64_t header) noexcept {
+    return words_[0].compare_exchange_strong(header, header | kLocked, std::memory_order_acquire,
+                                             std::memory_order_relaxed);
+  }
   /// Waits and locks; returns the header from before.
   uint64_t Lock() noexcept {
     for (;;) {
@@ -116,10 +119,14 @@ class alignas(64) Line {
   Lead ReadLead(size_t slot) const noexcept { return Lead(Get(1 + 2 * slot)); }
   uint64_t ReadValue(size_t slot) const noexcept { return Get(2 + 2 * slot); }
   bool Holds(size_t slot, Tag tag) const noexcept {
-    return Get(5 + slot) == tag.low && static_cast<uint32_t>(Get(7) >> (32 * slot)) == tag.high && Get(1 + 2 * slot) != 0;
+    return Get(5 + slot) == tag.low && static_cast<uint32_t>(Get(7) >> (32 * slot)) == tag.high &&
+           Get(1 + 2 * slot) != 0;
   }
   Entry Read(size_t slot, uint64_t header) const noexcept {
-    return {{Get(5 + slot), static_cast<uint32_t>(Get(7) >> (32 * slot))}, ReadLead(slot), ReadValue(slot), NumbersOf(header, slot)};
+    return {{Get(5 + slot), static_cast<uint32_t>(Get(7) >> (32 * slot))},
+            ReadLead(slot),
+            ReadValue(slot),
+            NumbersOf(header, slot)};
   }
 
   // Writes: only while the line is locked.
@@ -137,9 +144,15 @@ class alignas(64) Line {
   }
   void Clear(size_t slot) noexcept { WriteState(slot, Lead(), 0); }
 
-  static unsigned ReachOf(uint64_t header) noexcept { return static_cast<unsigned>((header & kReachMask) >> kReachShift); }
-  static uint64_t WithReach(uint64_t header, unsigned reach) noexcept { return (header & ~kReachMask) | uint64_t{reach} << kReachShift; }
-  static uint16_t NumbersOf(uint64_t header, size_t slot) noexcept { return static_cast<uint16_t>(header >> (kNumbersShift + 16 * slot)); }
+  static unsigned ReachOf(uint64_t header) noexcept {
+    return static_cast<unsigned>((header & kReachMask) >> kReachShift);
+  }
+  static uint64_t WithReach(uint64_t header, unsigned reach) noexcept {
+    return (header & ~kReachMask) | uint64_t{reach} << kReachShift;
+  }
+  static uint16_t NumbersOf(uint64_t header, size_t slot) noexcept {
+    return static_cast<uint16_t>(header >> (kNumbersShift + 16 * slot));
+  }
   static uint64_t WithNumbers(uint64_t header, size_t slot, uint16_t numbers) noexcept {
     const unsigned shift = static_cast<unsigned>(kNumbersShift + 16 * slot);
     return (header & ~(uint64_t{0xffff} << shift)) | uint64_t{numbers} << shift;

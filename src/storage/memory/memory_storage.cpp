@@ -19,8 +19,8 @@ constexpr Micros kBlankFor = 1'000'000;
 /// What a ring that was written under other numbers has to lose before it counts under the charge's: what had aged out under those is gone, and what
 /// their clock firewall would have pulled back counts as made now. (Every log has ticks of 1 us, so there is nothing else to convert.)
 struct Carried {
-  size_t skipped = 0;           ///< so many of the oldest
-  size_t ahead = SIZE_MAX;      ///< from this one on
+  size_t skipped = 0;       ///< so many of the oldest
+  size_t ahead = SIZE_MAX;  ///< from this one on
   Tick pulled_back_to = 0;
 };
 
@@ -33,7 +33,8 @@ class RingView {
     return at >= carried_.ahead ? carried_.pulled_back_to : ring_.At(at);
   }
   uint64_t UnitsThrough(size_t i) const noexcept {
-    return ring_.UnitsThrough(carried_.skipped + i) - (carried_.skipped == 0 ? 0 : ring_.UnitsThrough(carried_.skipped - 1));
+    return ring_.UnitsThrough(carried_.skipped + i) -
+           (carried_.skipped == 0 ? 0 : ring_.UnitsThrough(carried_.skipped - 1));
   }
 
  private:
@@ -149,7 +150,9 @@ class Cell {
   }
 
   /// The reservation of a key that has no entry yet.
-  Entry BlankEntry() const noexcept { return {tag_, Lead::Of(now_ + kBlankFor, 0, false, false, true), 0, charge_->version}; }
+  Entry BlankEntry() const noexcept {
+    return {tag_, Lead::Of(now_ + kBlankFor, 0, false, false, true), 0, charge_->version};
+  }
 
   /// Writes the state into its line, which is locked; returns the line's header to be. `retired` is a ring to put back after the unlock.
   uint64_t Write(uint64_t header, Ring& retired) noexcept {
@@ -254,7 +257,8 @@ class MemoryStorage final : public Storage {
     switch (operation.mode) {
       case Mode::kSpend:
         return operation.charges.size() == 1 ? SpendOne(operation.charges[0], operation.now) : ApplyAll(operation);
-      case Mode::kPeek: return ApplyAll(operation);
+      case Mode::kPeek:
+        return ApplyAll(operation);
       case Mode::kSettle:
         for (Charge& charge : operation.charges) CorrectOne(charge, operation);
         return Status::kOk;
@@ -393,7 +397,8 @@ class MemoryStorage final : public Storage {
     for (Cell& cell : cells) {
       if (cell.write()) order.Add(&cell);
     }
-    std::sort(order.begin(), order.end(), [](const Cell* a, const Cell* b) { return a->place().line < b->place().line; });
+    std::sort(order.begin(), order.end(),
+              [](const Cell* a, const Cell* b) { return a->place().line < b->place().line; });
     FixedVector<Held, kMaxCharges> held;
     bool good = true;
     for (const Cell* cell : order) {
@@ -415,7 +420,8 @@ class MemoryStorage final : public Storage {
     Cell** next = order.begin();
     for (const Held& line : held) {
       uint64_t header = line.header;
-      for (; next != order.end() && (*next)->place().line == line.line; ++next) header = (*next)->Write(header, retired.Add());
+      for (; next != order.end() && (*next)->place().line == line.line; ++next)
+        header = (*next)->Write(header, retired.Add());
       line.line->Unlock(header);
     }
     for (const Ring ring : retired) rings_.Put(ring);
@@ -438,7 +444,9 @@ class MemoryStorage final : public Storage {
 }  // namespace
 }  // namespace memory
 
-std::unique_ptr<Storage> MakeMemoryStorage(const MemoryOptions& options) { return std::make_unique<memory::MemoryStorage>(options); }
+std::unique_ptr<Storage> MakeMemoryStorage(const MemoryOptions& options) {
+  return std::make_unique<memory::MemoryStorage>(options);
+}
 
 uint64_t MemoryTableBytes(uint64_t max_keys) noexcept {
   return memory::Table::PagesFor(max_keys) * memory::Table::kLinesPerPage * sizeof(memory::Line);

@@ -52,7 +52,9 @@ class Ring {
   static constexpr unsigned kSmallest = 2;   // log2 of entries
 
  private:
-  std::atomic<uint64_t>* words() const noexcept { return reinterpret_cast<std::atomic<uint64_t>*>(handle_ & ((uint64_t{1} << 48) - 1)); }
+  std::atomic<uint64_t>* words() const noexcept {
+    return reinterpret_cast<std::atomic<uint64_t>*>(handle_ & ((uint64_t{1} << 48) - 1));
+  }
   uint64_t Word(size_t i) const noexcept { return words()[i].load(std::memory_order_acquire); }
   void SetWord(size_t i, uint64_t value) noexcept { words()[i].store(value, std::memory_order_release); }
   size_t Place(size_t i) const noexcept { return static_cast<size_t>((Word(1) + i) & (capacity() - 1)); }

@@ -102,7 +102,9 @@ void Table::LockPage(uint64_t page) noexcept {
   std::atomic<uint32_t>& lock = info_[page].lock;
   for (unsigned spin = 0;; ++spin) {
     uint32_t expected = 0;
-    if (lock.load(std::memory_order_relaxed) == 0 && lock.compare_exchange_weak(expected, 1, std::memory_order_acquire, std::memory_order_relaxed)) return;
+    if (lock.load(std::memory_order_relaxed) == 0 &&
+        lock.compare_exchange_weak(expected, 1, std::memory_order_acquire, std::memory_order_relaxed))
+      return;
     Line::Pause(spin);
   }
 }
@@ -162,7 +164,8 @@ bool Table::Insert(const Entry& entry, Micros now) noexcept {
   }
 }
 
-bool Table::PutInto(uint64_t page, const Entry& entry, Micros now, bool only_dead, bool& took_empty, FreedRings& freed) noexcept {
+bool Table::PutInto(uint64_t page, const Entry& entry, Micros now, bool only_dead, bool& took_empty,
+                    FreedRings& freed) noexcept {
   const size_t home = entry.tag.home_line();
   for (unsigned distance = 0; distance < kLinesPerPage;) {
     Line& line = *LineAt(page, home ^ distance);
@@ -292,7 +295,9 @@ bool Table::Split(uint64_t page, Micros now, FreedRings& freed) noexcept {
   std::array<Entry, kSlotsPerPage> displaced;
   size_t displaced_count = 0;
   size_t dropped = 0;
-  const auto layout_of = [&](const Entry& entry) -> Layout& { return (entry.tag.page_bits() >> depth & 1) != 0 ? goes : stays; };
+  const auto layout_of = [&](const Entry& entry) -> Layout& {
+    return (entry.tag.page_bits() >> depth & 1) != 0 ? goes : stays;
+  };
   for (size_t i = 0; i < kLinesPerPage; ++i) {
     for (size_t slot = 0; slot < kSlots; ++slot) {
       const Entry entry = LineAt(page, i)->Read(slot, headers[i]);
@@ -321,7 +326,8 @@ bool Table::Split(uint64_t page, Micros now, FreedRings& freed) noexcept {
   depth_[child].store(static_cast<uint8_t>(depth + 2), std::memory_order_release);
   const uint64_t mask = (uint64_t{2} << depth) - 1;
   uint64_t seen = page_mask_.load(std::memory_order_relaxed);
-  while (seen < mask && !page_mask_.compare_exchange_weak(seen, mask, std::memory_order_release, std::memory_order_relaxed)) {
+  while (seen < mask &&
+         !page_mask_.compare_exchange_weak(seen, mask, std::memory_order_release, std::memory_order_relaxed)) {
   }
   for (size_t i = 0; i < kLinesPerPage; ++i) LineAt(page, i)->Unlock(headers[i]);
   return true;
@@ -340,7 +346,9 @@ struct Victim {
   unsigned rank = 3;  // 0 = below its limit, 1 = at its limit, 2 = part of a request under way
   Wide expiry = 0;
 
-  bool Beats(const Victim& other) const noexcept { return rank != other.rank ? rank < other.rank : expiry < other.expiry; }
+  bool Beats(const Victim& other) const noexcept {
+    return rank != other.rank ? rank < other.rank : expiry < other.expiry;
+  }
 };
 
 Wide ExpiryMicros(Lead lead) noexcept {
@@ -387,7 +395,8 @@ bool Table::EvictFrom(uint64_t first_page, uint64_t pages, FreedRings& freed, bo
         for (size_t slot = 0; slot < kSlots; ++slot) {
           const Lead lead = line->ReadLead(slot);
           if (lead.empty()) continue;
-          const Victim victim{line, slot, header, page, lead.blank() ? 2u : lead.at_limit() ? 1u : 0u, ExpiryMicros(lead)};
+          const Victim victim{
+              line, slot, header, page, lead.blank() ? 2u : lead.at_limit() ? 1u : 0u, ExpiryMicros(lead)};
           if (victim.Beats(best)) best = victim;
         }
       }

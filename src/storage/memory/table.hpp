@@ -74,7 +74,8 @@ class Table {
   Line* LineAt(uint64_t page, size_t line) const noexcept { return lines_ + page * kLinesPerPage + line; }
   Place FindIn(uint64_t page, Tag tag) const noexcept;
   uint64_t LockPageOf(Tag tag) noexcept;
-  bool PutInto(uint64_t page, const Entry& entry, Micros now, bool only_dead, bool& took_empty, FreedRings& freed) noexcept;
+  bool PutInto(uint64_t page, const Entry& entry, Micros now, bool only_dead, bool& took_empty,
+               FreedRings& freed) noexcept;
   void RaiseReach(uint64_t page, Tag tag, unsigned distance) noexcept;
   size_t ClearDead(uint64_t page, Micros now, FreedRings& freed) noexcept;
   bool Split(uint64_t page, Micros now, FreedRings& freed) noexcept;
