@@ -299,7 +299,7 @@ static void many_answers_are_those_of_one_by_one(void **state) {
   rl_registry *alone = registry_of(TWO_LIMITS);
   static rl_request requests[MANY];
   static rl_decision answers[MANY];
-  char users[MANY][8];
+  char users[MANY][16];
   for (int i = 0; i < MANY; ++i) {
     const rl_decision empty = RL_DECISION_INIT;
     snprintf(users[i], sizeof users[i], "u%d", i % 7);

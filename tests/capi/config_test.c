@@ -462,7 +462,7 @@ static void max_keys_bounds_the_embedded_store(void **state) {
   assert_int_equal(RL_OK, rl_config_use_memory(config, 100, &err));
   assert_int_equal(RL_OK, rl_registry_create(config, &registry, &err));
   for (int i = 0; i < 1000; ++i) {
-    char user[16];
+    char user[32];
     snprintf(user, sizeof user, "user-%d", i);
     assert_int_equal(1, ask(registry, user, START).allowed);
   }
