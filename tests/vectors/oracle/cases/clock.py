@@ -59,6 +59,21 @@ def firewall_edge():
     return v
 
 
+def firewall_edge_of_windows():
+    v = Vector("firewall-edge-of-windows", ["semantics 4"], "One window ahead is not too far for counts and entries either.",
+               rules(rule("counter", algorithm="sliding_counter", limit=10, window="10s", path="/counter"),
+                     rule("log", algorithm="sliding_log", limit=3, window="10s", path="/log")))
+    v.allow(15, {"remaining": 8}, user="u", path="/counter", cost=2)
+    v.allow(25, {"remaining": 6}, user="u", path="/counter", cost=3)
+    v.allow(20, user="u", path="/log")
+    v.allow(10, {"remaining": 4, "reset": 30}, user="u", path="/counter")
+    v.allow(15, {"remaining": 3, "reset": 25}, user="u", path="/counter")
+    v.allow(10, {"remaining": 1, "reset": 20}, user="u", path="/log")
+    v.allow("9.999999", {"remaining": 0, "reset": 10}, user="u", path="/log")
+    v.allow(15, {"allowed": False, "retry": "4.999999"}, user="u", path="/log")
+    return v
+
+
 def firewall_does_not_mint():
     v = Vector("firewall-does-not-mint", ["semantics 4"], "A clock that jumps to and fro gives no more than one bucket.",
                rules(rule(limit=4, window="10s")))
@@ -127,6 +142,6 @@ def one_instant_for_all_limits():
 
 
 def vectors():
-    return [*map(backward_step, ALL), *map(firewall, ALL), firewall_kept_on_denial(), firewall_edge(), firewall_does_not_mint(),
+    return [*map(backward_step, ALL), *map(firewall, ALL), firewall_kept_on_denial(), firewall_edge(), firewall_edge_of_windows(), firewall_does_not_mint(),
             log_is_made_now(), counts_stay_with_the_window_of_now(), first_instant(), last_instant(),
             one_instant_for_all_limits()]

@@ -69,5 +69,14 @@ def problems():
     return v
 
 
+def nanoseconds():
+    v = Vector("reset-from-the-microsecond", ["issue: headers", "semantics 1"],
+               "The reset is measured from the microsecond of the decision: nanoseconds do not make it a second later.",
+               rules(rule(algorithm="fixed_window", limit=1, window="1us")))
+    last = v.allow("1999999999ns", {"reset": "0.000001"}, user="u")
+    v.headers(last, "x", want=["X-RateLimit-Limit: 1", "X-RateLimit-Remaining: 0", "X-RateLimit-Reset: 1700006402"])
+    return v
+
+
 def vectors():
-    return [problems(), every_form(), rounding(), burst(), small_and_large()]
+    return [problems(), nanoseconds(), every_form(), rounding(), burst(), small_and_large()]

@@ -123,6 +123,17 @@ def counter_thirds():
     return v
 
 
+def counter_last_tick():
+    v = Vector("counter-last-tick", ["semantics 2", "semantics 3"], "The previous window may still be in the way in its very last microsecond.",
+               rules(rule(algorithm="sliding_counter", limit=10, window="10us")))
+    v.allow(0, "A", user="u", cost=10)
+    v.allow("10000ns", {"allowed": False, "retry": "0.000009"}, user="u", cost=9)
+    v.allow("18000ns", {"allowed": False, "retry": "0.000001"}, user="u", cost=9)
+    v.allow("19000ns", {"allowed": True, "remaining": 0}, user="u", cost=9)
+    v.allow("20000ns", {"allowed": True, "remaining": 0}, user="u")
+    return v
+
+
 def fixed_costs():
     v = Vector("fixed-costs", ["semantics 2"], "Costs in a fixed window wait for its end, whatever they are.",
                rules(rule(algorithm="fixed_window", limit=10, window="10s")))
@@ -153,4 +164,4 @@ def windows_below_a_second():
 
 def vectors():
     return [log_edge(), log_costs(), log_merges(), fixed_border(), denied_does_not_extend(), counter_weighs(), counter_idle(),
-            counter_half_way(), counter_next_window(), counter_thirds(), fixed_costs(), windows_below_a_second()]
+            counter_half_way(), counter_next_window(), counter_thirds(), counter_last_tick(), fixed_costs(), windows_below_a_second()]
