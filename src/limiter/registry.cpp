@@ -1,6 +1,7 @@
 // Creation, reload, names and numbers: everything but deciding.
 #include "limiter/registry.hpp"
 
+#include <exception>
 #include <utility>
 
 #include "config/reader.hpp"
@@ -33,10 +34,7 @@ std::unique_ptr<Registry> Registry::Create(Options&& options) {
 
 Registry::~Registry() {
   if (impl_ == nullptr) return;
-  {
-    const std::lock_guard lock(impl_->watch_mutex);
-    impl_->watch.reset();
-  }
+  impl_->watch.reset();
   std::unique_lock lock(impl_->in_flight_mutex);
   impl_->in_flight_ended.wait(lock, [this] { return impl_->in_flight == 0; });
 }
@@ -78,16 +76,25 @@ std::vector<Error> Registry::ReloadPath(const std::string& path) {
 }
 
 std::vector<Error> Registry::Watch(const std::string& path, std::chrono::milliseconds interval) {
-  const std::lock_guard lock(impl_->watch_mutex);
-  if (path.empty()) {
-    impl_->watch.reset();
-    return {};
+  std::unique_ptr<FileWatch> watch;
+  if (!path.empty()) {
+    // The watch remembers the bytes first: a change between the two is then seen by it.
+    watch = std::make_unique<FileWatch>(path, interval, [this, path] {
+      try {
+        ReloadPath(path);
+      } catch (const std::exception&) {
+        impl_->totals.Add(TotalCount::kReloadFailures);  // memory ran out; the old rules stay
+      }
+    });
+    std::vector<Error> faults = ReloadPath(path);
+    if (!faults.empty()) return faults;
   }
-  // The watch remembers the bytes first: a change between the two is then seen by it.
-  auto watch = std::make_unique<FileWatch>(path, interval, [this, path] { ReloadPath(path); });
-  std::vector<Error> faults = ReloadPath(path);
-  if (faults.empty()) impl_->watch = std::move(watch);
-  return faults;
+  {
+    const std::lock_guard lock(impl_->watch_mutex);
+    impl_->watch.swap(watch);
+  }
+  // The one before ends here, without the lock: its thread may be reloading, which calls the host's log.
+  return {};
 }
 
 std::vector<Change> Registry::DiffWith(const RuleSet& rules) const { return Diff(impl_->current.Keep()->set(), rules); }
