@@ -29,7 +29,7 @@ rl_status FailToDecide(Status status, uint32_t rule, const ErrorOut& error) noex
   }
 }
 
-bool IsUsable(const rl_decision* out) noexcept { return out != nullptr && SizeProblem(out, out->struct_size) == nullptr; }
+bool IsUsable(const rl_decision* out) noexcept { return out != nullptr && SizeProblem(out) == nullptr; }
 
 /// A guard for what answers with a decision: whatever goes wrong, `out` never looks like an allowance.
 template <class Body>
@@ -133,8 +133,8 @@ rl_status AllowMany(rl_registry* registry, const rl_request* requests, uint32_t 
   if (count == 0) return RL_OK;
   if (const rl_status status = CheckOutput(out, "out", error)) return status;
   if (requests == nullptr) return error.Fail(RL_E_INVALID_ARGUMENT, "requests is NULL");
-  const uint32_t stride = requests->struct_size;
-  if (const char* problem = SizeProblem(requests, stride)) {
+  const uint32_t stride = SizeOf(requests);
+  if (const char* problem = SizeProblem(requests)) {
     return error.Fail(RL_E_ABI, "requests: struct_size %u %s", stride, problem);
   }
   const uint32_t out_stride = out->struct_size;

@@ -40,7 +40,7 @@ void CopyText(std::string_view text, char* field, size_t field_size) noexcept {
   field[length] = '\0';
 }
 
-bool ErrorOut::usable() const noexcept { return err_ == nullptr || SizeProblem(err_, err_->struct_size) == nullptr; }
+bool ErrorOut::usable() const noexcept { return err_ == nullptr || SizeProblem(err_) == nullptr; }
 
 void ErrorOut::Reset(rl_status status) const noexcept {
   const uint32_t size = err_->struct_size;

@@ -97,10 +97,10 @@ rl_status ReadLimit(const rl_limit* at, size_t index, Limit& out, std::vector<Er
 rl_status ReadLimits(const rl_rule& in, Rule& out, std::vector<Error>& faults, const ErrorOut& error) {
   if (const rl_status status = CheckArray(in.limits, in.limit_count, "rule.limits", error)) return status;
   if (in.limit_count == 0) return RL_OK;
-  const uint32_t stride = in.limits->struct_size;
+  const uint32_t stride = SizeOf(in.limits);
   for (size_t i = 0; i < in.limit_count; ++i) {
     const auto* at = reinterpret_cast<const rl_limit*>(reinterpret_cast<const char*>(in.limits) + i * stride);
-    if (at->struct_size != stride) return error.Fail(RL_E_ABI, "rule.limits: elements with different struct_size");
+    if (SizeOf(at) != stride) return error.Fail(RL_E_ABI, "rule.limits: elements with different struct_size");
     Limit limit;
     if (const rl_status status = ReadLimit(at, i, limit, faults, error)) return status;
     out.limits.push_back(std::move(limit));

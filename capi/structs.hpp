@@ -1,6 +1,7 @@
 // Structs that grow: taken and given by the size that their owner was compiled with.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 
@@ -36,13 +37,20 @@ inline constexpr uint32_t kFirstSize<rl_rule_metrics> = 48;
 /// No struct will ever be longer: a larger size is rubbish and its tail is not looked at.
 inline constexpr uint32_t kLastSize = 4096;
 
+/// The struct_size with which every struct of the ABI that may grow begins; at any address.
+inline uint32_t SizeOf(const void* structure) noexcept {
+  uint32_t size;
+  std::memcpy(&size, structure, sizeof size);
+  return size;
+}
+
 /// What is wrong with a struct's address or size; nullptr when nothing is. Every struct of the ABI is aligned to 8 bytes.
 const char* SizeProblem(const void* data, uint32_t size, uint32_t first_size) noexcept;
 
 template <class T>
-const char* SizeProblem(const T* data, uint32_t size) noexcept {
-  static_assert(kFirstSize<T> != 0 && sizeof(T) >= kFirstSize<T>);
-  return SizeProblem(static_cast<const void*>(data), size, kFirstSize<T>);
+const char* SizeProblem(const T* data) noexcept {
+  static_assert(kFirstSize<T> != 0 && sizeof(T) >= kFirstSize<T> && offsetof(T, struct_size) == 0);
+  return SizeProblem(data, SizeOf(data), kFirstSize<T>);
 }
 
 bool IsZero(const void* data, size_t size) noexcept;
@@ -57,7 +65,7 @@ class Input {
 
   rl_status Take(const T* in, const char* argument, const ErrorOut& error) noexcept {
     if (in == nullptr) return error.Fail(RL_E_INVALID_ARGUMENT, "%s is NULL", argument);
-    return TakeSized(in, in->struct_size, argument, error);
+    return TakeSized(in, SizeOf(in), argument, error);
   }
 
   const T& operator*() const noexcept { return *value_; }
@@ -65,7 +73,7 @@ class Input {
 
  private:
   rl_status TakeSized(const T* in, uint32_t size, const char* argument, const ErrorOut& error) noexcept {
-    if (const char* problem = SizeProblem(in, size)) return error.Fail(RL_E_ABI, "%s: struct_size %u %s", argument, size, problem);
+    if (const char* problem = SizeProblem(in)) return error.Fail(RL_E_ABI, "%s: struct_size %u %s", argument, size, problem);
     value_ = in;
     if (size == sizeof(T)) return RL_OK;
     if (size > sizeof(T)) {
@@ -88,9 +96,9 @@ class Input {
 template <class T>
 rl_status CheckOutput(const T* out, const char* argument, const ErrorOut& error) noexcept {
   if (out == nullptr) return error.Fail(RL_E_INVALID_ARGUMENT, "%s is NULL", argument);
-  const char* problem = SizeProblem(out, out->struct_size);
+  const char* problem = SizeProblem(out);
   if (problem == nullptr) return RL_OK;
-  return error.Fail(RL_E_ABI, "%s: struct_size %u %s", argument, out->struct_size, problem);
+  return error.Fail(RL_E_ABI, "%s: struct_size %u %s", argument, SizeOf(out), problem);
 }
 
 /// Gives the common part and zeroes the rest of `size` bytes, which CheckOutput has accepted.

@@ -291,13 +291,27 @@ static void limits_of_a_later_version_lie_further_apart(void **state) {
 static void misaligned_structs_are_refused(void **state) {
   (void)state;
   rl_registry *registry = registry_of(ORDERS);
-  _Alignas(8) unsigned char place[sizeof(rl_request) + 8] = {0};
+  rl_config *config = config_of(ORDERS);
+  static _Alignas(8) unsigned char place[4096];
+  void *askew = place + 1;
   const rl_request in = request_of("ann", START);
-  memcpy(place + 1, &in, sizeof in);
   rl_decision out = RL_DECISION_INIT;
   rl_error err = RL_ERROR_INIT;
-  assert_failed(RL_E_ABI, rl_allow(registry, (const rl_request *)(const void *)(place + 1), &out, &err), &err);
+  memcpy(askew, &in, sizeof in);
+  assert_failed(RL_E_ABI, rl_allow(registry, askew, &out, &err), &err);
   assert_no_answer(&out, RL_E_ABI);
+  assert_failed(RL_E_ABI, rl_allow_many(registry, askew, 1, &out, &err), &err);
+  memcpy(askew, &out, sizeof out);
+  assert_failed(RL_E_ABI, rl_allow(registry, &in, askew, &err), &err);
+  assert_failed(RL_E_ABI, rl_allow_many(registry, &in, 1, askew, &err), &err);
+  const rl_error none = RL_ERROR_INIT;
+  memcpy(askew, &none, sizeof none);
+  assert_int_equal(RL_E_ABI, rl_allow(registry, &in, &out, askew));
+  rl_limit misplaced = five_a_second();
+  memcpy(askew, &misplaced, sizeof misplaced);
+  assert_failed(RL_E_ABI, take_limit(config, askew, &err), &err);
+  assert_int_equal(4, ask(registry, "ann", START).remaining);
+  rl_config_destroy(config);
   rl_registry_destroy(registry);
 }
 
