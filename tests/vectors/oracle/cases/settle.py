@@ -74,6 +74,21 @@ def bucket_settled_later():
     return v
 
 
+def log_entries_settled():
+    v = Vector("settle-log-entries", ["semantics 2", "semantics 5"], "Settling changes the entry that was made, and what is reset follows the newest that is left.",
+               rules(rule(algorithm="sliding_log", limit=10, window="10s")))
+    first = v.allow(1, user="u", cost=2)
+    second = v.allow(2, user="u", cost=3)
+    third = v.allow(4, {"remaining": 1, "reset": 10}, user="u", cost=4)
+    v.settle(5, third, 0, {"remaining": 5, "reset": 7})
+    v.settle(5, first, 0, {"remaining": 7, "reset": 7})
+    v.settle(5, second, 5, {"remaining": 5, "reset": 7})
+    v.allow(5, {"allowed": False, "retry": 7}, user="u", cost=6)
+    v.settle(5, second, 3, {"remaining": 5})
+    v.settle(5, second, 0, {"remaining": 8, "reset": 7})
+    return v
+
+
 def bad_settles():
     v = Vector("settle-is-checked", ["semantics 5", "B222"], "Nothing to settle after a denial or a peek; a negative use is refused.",
                rules(rule(limit=2, window="10s"), {"name": "free", "path": "/free", "action": "unlimited"}))
@@ -177,5 +192,5 @@ def evict_idle():
 
 
 def vectors():
-    return [*map(give_back, ALL), *map(late_charge, ALL), only_its_window(), bucket_settled_later(), bad_settles(),
+    return [*map(give_back, ALL), *map(late_charge, ALL), only_its_window(), bucket_settled_later(), log_entries_settled(), bad_settles(),
             settle_all_limits(), *map(peek_spends_nothing, ALL), *map(reset, ALL), *map(idle_equals_new, ALL), by_rule_and_key(), evict_idle()]
