@@ -1,0 +1,3 @@
+module github.com/ratel/ratel/bindings/go
+
+go 1.24

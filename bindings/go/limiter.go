@@ -1,0 +1,523 @@
+package ratel
+
+// #cgo noescape ratel_allow_leaf
+// #cgo nocallback ratel_allow_leaf
+// #cgo noescape ratel_allow_rule_leaf
+// #cgo nocallback ratel_allow_rule_leaf
+// #include "shim.h"
+import "C"
+
+import (
+	"context"
+	"errors"
+	"math"
+	"runtime"
+	"runtime/cgo"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Limiter is a rule set in force, with its storage. Make it with New, end it with Close.
+type Limiter struct{ core *core }
+
+// core is the part of a Limiter that outlives it until the calls under way have ended.
+type core struct {
+	registry *C.rl_registry
+	host     *host
+	leaf     bool
+	async    bool
+	users    atomic.Int64 // calls under way, plus closed
+	ended    sync.Once
+}
+
+// closed is added to core.users by Close.
+const closed = math.MinInt64
+
+// New puts a rule set in force. A rule at fault is an *Error with file, line and column, and all of Faults.
+func New(rules RuleSource, options ...Option) (*Limiter, error) {
+	b, err := newBuilder()
+	if err != nil {
+		return nil, err
+	}
+	defer b.destroy()
+	for _, option := range options {
+		if err := option(b); err != nil {
+			return nil, err
+		}
+	}
+	if err := b.load(rules); err != nil {
+		return nil, err
+	}
+	c := &core{host: b.host, leaf: b.leaf, async: b.async}
+	var detail *C.rl_error
+	if err := b.fault(C.ratel_create(b.config, &c.registry, &detail), detail); err != nil {
+		return nil, err
+	}
+	l := &Limiter{c}
+	runtime.AddCleanup(l, (*core).close, c)
+	return l, nil
+}
+
+// Close ends the limiter. Calls under way are answered, the last of them ends the engine; every later call is ErrClosed. Closing again
+// does nothing. A Limiter that is no longer reachable closes itself.
+func (l *Limiter) Close() error {
+	if l != nil && l.core != nil {
+		l.core.close()
+	}
+	return nil
+}
+
+func (c *core) close() {
+	for {
+		users := c.users.Load()
+		if users < 0 {
+			return
+		}
+		if c.users.CompareAndSwap(users, users+closed) {
+			break
+		}
+	}
+	c.host.cancel()
+	if c.users.Load() == closed {
+		c.end()
+	}
+}
+
+func (c *core) end() { c.ended.Do(func() { C.rl_registry_destroy(c.registry) }) }
+
+// begin counts a call in; each is followed by release.
+func (l *Limiter) begin() (*core, error) {
+	if l == nil || l.core == nil {
+		return nil, ErrClosed
+	}
+	c := l.core
+	if c.users.Add(1) < 0 {
+		c.release()
+		return nil, ErrClosed
+	}
+	return c, nil
+}
+
+func (c *core) release() {
+	if c.users.Add(-1) == closed {
+		c.end()
+	}
+}
+
+// Allow is the whole question: find the rule, decide, and spend when allowed. ctx ends the wait for a storage, not the
+// decision: what was asked may still be spent.
+func (l *Limiter) Allow(ctx context.Context, request Request) (Decision, error) {
+	return l.allow(ctx, &request, costOf(request.Cost))
+}
+
+// AllowN is Allow for n units, at least 1, whatever request.Cost is.
+func (l *Limiter) AllowN(ctx context.Context, request Request, n int64) (Decision, error) {
+	return l.allow(ctx, &request, n)
+}
+
+func (l *Limiter) allow(ctx context.Context, request *Request, cost int64) (Decision, error) {
+	if err := contextError(ctx); err != nil {
+		return Decision{}, err
+	}
+	c, err := l.begin()
+	if err != nil {
+		return Decision{}, err
+	}
+	if c.async {
+		return c.allowAsync(ctx, request.clone(), cost)
+	}
+	defer c.release()
+	if c.leaf {
+		return c.allowLeaf(request, cost)
+	}
+	return c.allowHost(request.clone(), cost)
+}
+
+func contextError(ctx context.Context) error {
+	if ctx == nil {
+		return &Error{Code: ErrInvalidArgument, Message: "the context is nil"}
+	}
+	return ctx.Err()
+}
+
+func (c *core) allowLeaf(r *Request, cost int64) (Decision, error) {
+	var out C.rl_decision
+	var detail *C.rl_error
+	attributes := packAttributes(r.Attributes)
+	bytes, sizes, count := attributes.attributes()
+	status := C.ratel_allow_leaf(c.registry, C.uint64_t(nanoseconds(r.Time)), C.int64_t(cost), C.uint32_t(r.Rule),
+		r.Method, r.Path, r.User, r.APIKey, r.IP, r.Key, bytes, sizes, count, &out, &detail)
+	attributes.giveBack()
+	if status != C.RL_OK {
+		return Decision{}, failure(status, detail)
+	}
+	return decisionOf(&out), nil
+}
+
+// allowHost is allowLeaf for an engine that calls back into Go.
+func (c *core) allowHost(r Request, cost int64) (Decision, error) {
+	var out C.rl_decision
+	var detail *C.rl_error
+	attributes := packAttributes(r.Attributes)
+	defer attributes.giveBack()
+	bytes, sizes, count := attributes.attributes()
+	status := C.ratel_allow(c.registry, C.uint64_t(nanoseconds(r.Time)), C.int64_t(cost), C.uint32_t(r.Rule),
+		r.Method, r.Path, r.User, r.APIKey, r.IP, r.Key, bytes, sizes, count, &out, &detail)
+	return decided(status, &out, detail)
+}
+
+// allowAsync parks this goroutine, and no thread, until the answer comes. It releases the core.
+func (c *core) allowAsync(ctx context.Context, r Request, cost int64) (Decision, error) {
+	answers := make(chan answer, 1)
+	if err := c.ask(r, cost, answers); err != nil {
+		c.release()
+		return Decision{}, err
+	}
+	select {
+	case got := <-answers:
+		c.release()
+		return got.decision, failure(got.status, nil)
+	case <-ctx.Done():
+		go func() {
+			<-answers
+			c.release()
+		}()
+		return Decision{}, ctx.Err()
+	}
+}
+
+func (c *core) ask(r Request, cost int64, answers chan answer) error {
+	var detail *C.rl_error
+	attributes := packAttributes(r.Attributes)
+	defer attributes.giveBack()
+	bytes, sizes, count := attributes.attributes()
+	handle := cgo.NewHandle(answers)
+	status := C.ratel_allow_async(c.registry, C.uint64_t(nanoseconds(r.Time)), C.int64_t(cost), C.uint32_t(r.Rule),
+		r.Method, r.Path, r.User, r.APIKey, r.IP, r.Key, bytes, sizes, count, C.uintptr_t(handle), &detail)
+	if status != C.RL_OK {
+		handle.Delete()
+	}
+	return failure(status, detail)
+}
+
+func decided(status C.rl_status, out *C.rl_decision, detail *C.rl_error) (Decision, error) {
+	if status != C.RL_OK {
+		return Decision{}, failure(status, detail)
+	}
+	return decisionOf(out), nil
+}
+
+// AllowRule is the short form for a rule that is known: key stands in for the value of every scope but global.
+func (l *Limiter) AllowRule(ctx context.Context, rule RuleID, key string, n int64) (Decision, error) {
+	if err := contextError(ctx); err != nil {
+		return Decision{}, err
+	}
+	c, err := l.begin()
+	if err != nil {
+		return Decision{}, err
+	}
+	if c.async {
+		return c.allowAsync(ctx, Request{Rule: rule, Key: strings.Clone(key)}, n)
+	}
+	defer c.release()
+	if !c.leaf {
+		return c.allowRuleHost(rule, strings.Clone(key), n)
+	}
+	var out C.rl_decision
+	status := C.ratel_allow_rule_leaf(c.registry, C.uint32_t(rule), key, C.int64_t(n), 0, &out)
+	return decided(status, &out, nil)
+}
+
+func (c *core) allowRuleHost(rule RuleID, key string, n int64) (Decision, error) {
+	var out C.rl_decision
+	status := C.ratel_allow_rule(c.registry, C.uint32_t(rule), key, C.int64_t(n), 0, &out)
+	return decided(status, &out, nil)
+}
+
+// AllowMany answers many questions at one instant, in order. Each Decision has its own Err: a request that is refused does
+// not hold up the others.
+func (l *Limiter) AllowMany(ctx context.Context, requests []Request) ([]Decision, error) {
+	costs := make([]int64, len(requests))
+	for i := range requests {
+		costs[i] = costOf(requests[i].Cost)
+	}
+	return l.allowMany(ctx, requests, costs)
+}
+
+func (l *Limiter) allowMany(ctx context.Context, requests []Request, costs []int64) ([]Decision, error) {
+	if err := contextError(ctx); err != nil {
+		return nil, err
+	}
+	c, err := l.begin()
+	if err != nil {
+		return nil, err
+	}
+	if c.async {
+		c.release()
+		return l.allowEach(ctx, requests, costs)
+	}
+	defer c.release()
+	if len(requests) == 0 {
+		return nil, nil
+	}
+	var pins runtime.Pinner
+	defer pins.Unpin()
+	raw := make([]C.rl_request, len(requests))
+	for i := range requests {
+		raw[i] = pinRequest(&pins, &requests[i], costs[i])
+	}
+	out := make([]C.rl_decision, len(requests))
+	for i := range out {
+		out[i].struct_size = C.sizeof_rl_decision
+	}
+	var detail *C.rl_error
+	if err := failure(C.ratel_allow_many(c.registry, &raw[0], C.uint32_t(len(raw)), &out[0], &detail), detail); err != nil {
+		return nil, err
+	}
+	decisions := make([]Decision, len(out))
+	for i := range out {
+		decisions[i] = decisionOf(&out[i])
+		decisions[i].Err = failure(out[i].status, nil)
+	}
+	return decisions, nil
+}
+
+// allowEach is AllowMany where each question waits for a storage: one after the other, at the instant of the first answer.
+func (l *Limiter) allowEach(ctx context.Context, requests []Request, costs []int64) ([]Decision, error) {
+	decisions := make([]Decision, len(requests))
+	var now time.Time
+	for i := range requests {
+		request := requests[i]
+		if request.Time.IsZero() {
+			request.Time = now
+		}
+		decision, err := l.allow(ctx, &request, costs[i])
+		if err != nil && (ctx.Err() != nil || errors.Is(err, ErrClosed)) {
+			return nil, err
+		}
+		if err == nil && requests[i].Time.IsZero() {
+			now = decision.Time()
+		}
+		decisions[i] = decision
+		decisions[i].Err = err
+	}
+	return decisions, nil
+}
+
+func pinRequest(pins *runtime.Pinner, r *Request, cost int64) C.rl_request {
+	return C.rl_request{
+		struct_size:     C.sizeof_rl_request,
+		now_ns:          C.uint64_t(nanoseconds(r.Time)),
+		cost:            C.int64_t(cost),
+		rule:            C.uint32_t(r.Rule),
+		attribute_count: C.uint32_t(len(r.Attributes)),
+		method:          pin(pins, r.Method),
+		path:            pin(pins, r.Path),
+		user:            pin(pins, r.User),
+		api_key:         pin(pins, r.APIKey),
+		ip:              pin(pins, r.IP),
+		key:             pin(pins, r.Key),
+		attributes:      pinAttributes(pins, r.Attributes),
+	}
+}
+
+// Peek is what Allow would answer now; nothing is spent, nothing is counted.
+func (l *Limiter) Peek(ctx context.Context, request Request) (Decision, error) {
+	return l.peek(ctx, request, costOf(request.Cost))
+}
+
+func (l *Limiter) peek(ctx context.Context, r Request, cost int64) (Decision, error) {
+	if err := contextError(ctx); err != nil {
+		return Decision{}, err
+	}
+	c, err := l.begin()
+	if err != nil {
+		return Decision{}, err
+	}
+	defer c.release()
+	var out C.rl_decision
+	var detail *C.rl_error
+	attributes := packAttributes(r.Attributes)
+	defer attributes.giveBack()
+	bytes, sizes, count := attributes.attributes()
+	status := C.ratel_peek(c.registry, C.uint64_t(nanoseconds(r.Time)), C.int64_t(cost), C.uint32_t(r.Rule),
+		r.Method, r.Path, r.User, r.APIKey, r.IP, r.Key, bytes, sizes, count, &out, &detail)
+	return decided(status, &out, detail)
+}
+
+// Settle charges, after the work, actual units (0 or more) in place of those that decision spent. request is as it was given
+// to Allow, its Time that of settling.
+func (l *Limiter) Settle(ctx context.Context, request Request, decision Decision, actual int64) (Decision, error) {
+	if err := contextError(ctx); err != nil {
+		return Decision{}, err
+	}
+	c, err := l.begin()
+	if err != nil {
+		return Decision{}, err
+	}
+	defer c.release()
+	r, earlier := &request, decision.back()
+	var out C.rl_decision
+	var detail *C.rl_error
+	attributes := packAttributes(r.Attributes)
+	defer attributes.giveBack()
+	bytes, sizes, count := attributes.attributes()
+	status := C.ratel_settle(c.registry, C.uint64_t(nanoseconds(r.Time)), C.int64_t(costOf(r.Cost)), C.uint32_t(r.Rule),
+		r.Method, r.Path, r.User, r.APIKey, r.IP, r.Key, bytes, sizes, count, &earlier, C.int64_t(actual), &out, &detail)
+	return decided(status, &out, detail)
+}
+
+// Reset forgets the state of every key that the request reaches: the next one finds them new.
+func (l *Limiter) Reset(ctx context.Context, request Request) error {
+	if err := contextError(ctx); err != nil {
+		return err
+	}
+	c, err := l.begin()
+	if err != nil {
+		return err
+	}
+	defer c.release()
+	r := &request
+	var detail *C.rl_error
+	attributes := packAttributes(r.Attributes)
+	defer attributes.giveBack()
+	bytes, sizes, count := attributes.attributes()
+	status := C.ratel_reset(c.registry, C.uint64_t(nanoseconds(r.Time)), C.int64_t(costOf(r.Cost)), C.uint32_t(r.Rule),
+		r.Method, r.Path, r.User, r.APIKey, r.IP, r.Key, bytes, sizes, count, &detail)
+	return failure(status, detail)
+}
+
+// RuleID is the id of a rule in force by its name.
+func (l *Limiter) RuleID(name string) (RuleID, error) {
+	c, err := l.begin()
+	if err != nil {
+		return 0, err
+	}
+	defer c.release()
+	var id C.uint32_t
+	var detail *C.rl_error
+	status := C.ratel_rule_id(c.registry, name, &id, &detail)
+	return RuleID(id), failure(status, detail)
+}
+
+// Rules are the ids of the rules in force, in the order in which they were loaded.
+func (l *Limiter) Rules() ([]RuleID, error) {
+	c, err := l.begin()
+	if err != nil {
+		return nil, err
+	}
+	defer c.release()
+	ids := make([]RuleID, 0, C.rl_rule_count(c.registry))
+	for i := C.uint32_t(0); ; i++ {
+		id := C.rl_rule_at(c.registry, i)
+		if id == 0 {
+			return ids, nil
+		}
+		ids = append(ids, RuleID(id))
+	}
+}
+
+// RuleName is the name of a rule, also of one that is no longer in force. Empty when unknown.
+func (l *Limiter) RuleName(id RuleID) string {
+	c, err := l.begin()
+	if err != nil {
+		return ""
+	}
+	defer c.release()
+	return goString(C.rl_rule_name(c.registry, C.uint32_t(id)))
+}
+
+// LimitName is the name of a limit likewise.
+func (l *Limiter) LimitName(id LimitID) string {
+	c, err := l.begin()
+	if err != nil {
+		return ""
+	}
+	defer c.release()
+	return goString(C.rl_limit_name(c.registry, C.uint32_t(id)))
+}
+
+// Generation is the number of the rule set in force: 1 after New, one more with each reload; 0 when closed.
+func (l *Limiter) Generation() uint64 {
+	c, err := l.begin()
+	if err != nil {
+		return 0
+	}
+	defer c.release()
+	return uint64(C.rl_registry_generation(c.registry))
+}
+
+// Reload replaces the rule set as a whole or, when it has faults, not at all. State survives.
+func (l *Limiter) Reload(rules RuleSource) error {
+	c, err := l.begin()
+	if err != nil {
+		return err
+	}
+	defer c.release()
+	b, err := newBuilder()
+	if err != nil {
+		return err
+	}
+	defer b.destroy()
+	if err := b.load(rules); err != nil {
+		return err
+	}
+	var detail *C.rl_error
+	return b.fault(C.ratel_reload(c.registry, b.config, &detail), detail)
+}
+
+// ReloadFile reads a file or folder now, as Watch does: a bad one keeps the old rules, is logged and counted.
+func (l *Limiter) ReloadFile(path string) error {
+	c, err := l.begin()
+	if err != nil {
+		return err
+	}
+	defer c.release()
+	var detail *C.rl_error
+	return failure(C.ratel_reload_file(c.registry, path, &detail), detail)
+}
+
+// Watch looks at a file or folder every so often (0: each second; at least 10 ms) and reloads it when it has changed. One file at a
+// time; an empty path ends it. The first load has to succeed.
+func (l *Limiter) Watch(path string, every time.Duration) error {
+	c, err := l.begin()
+	if err != nil {
+		return err
+	}
+	defer c.release()
+	milliseconds := every.Milliseconds()
+	if every < 0 || milliseconds > math.MaxUint32 || (every > 0 && milliseconds == 0) {
+		return &Error{Code: ErrInvalidArgument, Message: "Watch: the interval is out of range"}
+	}
+	var detail *C.rl_error
+	return failure(C.ratel_watch(c.registry, path, C.uint32_t(milliseconds), &detail), detail)
+}
+
+// KeyCount is how many keys the storage holds.
+func (l *Limiter) KeyCount() (uint64, error) {
+	c, err := l.begin()
+	if err != nil {
+		return 0, err
+	}
+	defer c.release()
+	var keys C.uint64_t
+	var detail *C.rl_error
+	status := C.ratel_key_count(c.registry, &keys, &detail)
+	return uint64(keys), failure(status, detail)
+}
+
+// EvictIdle drops every key whose state has been as new since cutoff (the zero time: now), and says how many. No decision
+// changes by it.
+func (l *Limiter) EvictIdle(cutoff time.Time) (uint64, error) {
+	c, err := l.begin()
+	if err != nil {
+		return 0, err
+	}
+	defer c.release()
+	var evicted C.uint64_t
+	var detail *C.rl_error
+	status := C.ratel_evict_idle(c.registry, C.uint64_t(nanoseconds(cutoff)), &evicted, &detail)
+	return uint64(evicted), failure(status, detail)
+}

@@ -1,0 +1,299 @@
+// What cgo needs between Go and rl.h: Go strings as rl_str without a copy, errors only when there are some, and the
+// tables of callbacks. No opinion of its own.
+#pragma once
+
+#include <ratel/rl.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- errors: made on the stack, handed over only when a call fails ---- */
+
+static inline void ratel_error_begin(rl_error *error) {
+  error->struct_size = sizeof *error;
+  error->status = RL_OK;
+  error->line = error->column = error->fault_count = error->reserved = 0;
+  error->file[0] = error->path[0] = error->message[0] = '\0';
+}
+
+static inline rl_status ratel_error_end(rl_status status, const rl_error *error, rl_error **out) {
+  if (status != RL_OK) {
+    *out = malloc(sizeof **out);
+    if (*out != NULL) **out = *error;
+  }
+  return status;
+}
+
+#define RATEL_CALL(out, call)                 \
+  rl_error error;                             \
+  ratel_error_begin(&error);                  \
+  const rl_status status = (call);            \
+  return ratel_error_end(status, &error, out)
+
+/* ---- strings ---- */
+
+static inline rl_str ratel_str(_GoString_ text) {
+  const rl_str out = {_GoStringPtr(text), _GoStringLen(text)};
+  return out;
+}
+
+/* Lists come as their bytes in a row and the size of each. */
+typedef struct ratel_list {
+  rl_str few[32];
+  rl_str *items;
+} ratel_list;
+
+static inline int ratel_list_begin(ratel_list *list, const char *bytes, const uint64_t *sizes, uint64_t count) {
+  list->items = list->few;
+  if (count > sizeof list->few / sizeof list->few[0]) {
+    list->items = malloc(count * sizeof(rl_str));
+    if (list->items == NULL) return 0;
+  }
+  for (uint64_t i = 0; i < count; ++i) {
+    list->items[i].data = bytes;
+    list->items[i].size = sizes[i];
+    bytes += sizes[i];
+  }
+  return 1;
+}
+
+static inline void ratel_list_end(ratel_list *list) {
+  if (list->items != list->few) free(list->items);
+}
+
+/* ---- one request ---- */
+
+#define RATEL_REQUEST                                                                                             \
+  uint64_t now_ns, int64_t cost, uint32_t rule, _GoString_ method, _GoString_ path, _GoString_ user,              \
+      _GoString_ api_key, _GoString_ ip, _GoString_ key, const char *bytes, const uint64_t *sizes, uint32_t count
+
+#define RATEL_REQUEST_BEGIN                                                                              \
+  ratel_list list;                                                                                       \
+  if (!ratel_list_begin(&list, bytes, sizes, 2 * (uint64_t)count)) return RL_E_NO_MEMORY;                \
+  rl_request request = RL_REQUEST_INIT;                                                                  \
+  request.now_ns = now_ns;                                                                               \
+  request.cost = cost;                                                                                   \
+  request.rule = rule;                                                                                   \
+  request.method = ratel_str(method);                                                                    \
+  request.path = ratel_str(path);                                                                        \
+  request.user = ratel_str(user);                                                                        \
+  request.api_key = ratel_str(api_key);                                                                  \
+  request.ip = ratel_str(ip);                                                                            \
+  request.key = ratel_str(key);                                                                          \
+  request.attribute_count = count;                                                                       \
+  request.attributes = count == 0 ? NULL : (const rl_attribute *)(const void *)list.items;               \
+  rl_error error;                                                                                        \
+  ratel_error_begin(&error)
+
+#define RATEL_REQUEST_END(out)  \
+  ratel_list_end(&list);        \
+  return ratel_error_end(status, &error, out)
+
+#define RATEL_DECIDE(name, function)                                                            \
+  static rl_status name(rl_registry *registry, RATEL_REQUEST, rl_decision *out, rl_error **err) { \
+    RATEL_REQUEST_BEGIN;                                                                        \
+    out->struct_size = sizeof *out;                                                             \
+    const rl_status status = function(registry, &request, out, &error);                         \
+    RATEL_REQUEST_END(err);                                                                     \
+  }
+
+/* The _leaf twins never call back into Go, which lets Go keep what they point to on its stack. */
+RATEL_DECIDE(ratel_allow, rl_allow)
+RATEL_DECIDE(ratel_allow_leaf, rl_allow)
+RATEL_DECIDE(ratel_peek, rl_peek)
+
+static rl_status ratel_allow_rule(rl_registry *registry, uint32_t rule, _GoString_ key, int64_t cost, uint64_t now_ns,
+                                  rl_decision *out) {
+  out->struct_size = sizeof *out;
+  return rl_allow_rule(registry, rule, _GoStringPtr(key), _GoStringLen(key), cost, now_ns, out);
+}
+
+static rl_status ratel_allow_rule_leaf(rl_registry *registry, uint32_t rule, _GoString_ key, int64_t cost,
+                                       uint64_t now_ns, rl_decision *out) {
+  return ratel_allow_rule(registry, rule, key, cost, now_ns, out);
+}
+
+static rl_status ratel_settle(rl_registry *registry, RATEL_REQUEST, const rl_decision *decision, int64_t actual,
+                              rl_decision *out, rl_error **err) {
+  RATEL_REQUEST_BEGIN;
+  out->struct_size = sizeof *out;
+  const rl_status status = rl_settle(registry, &request, decision, actual, out, &error);
+  RATEL_REQUEST_END(err);
+}
+
+static rl_status ratel_reset(rl_registry *registry, RATEL_REQUEST, rl_error **err) {
+  RATEL_REQUEST_BEGIN;
+  const rl_status status = rl_reset(registry, &request, &error);
+  RATEL_REQUEST_END(err);
+}
+
+static rl_status ratel_explain(rl_registry *registry, RATEL_REQUEST, uint32_t flags, char *buffer, uint64_t capacity,
+                               uint64_t *needed, rl_error **err) {
+  RATEL_REQUEST_BEGIN;
+  const rl_status status = rl_explain(registry, &request, flags, buffer, capacity, needed, &error);
+  RATEL_REQUEST_END(err);
+}
+
+extern void ratelGoDecided(uintptr_t self, rl_decision *decision);
+
+static void ratel_decided(void *self, const rl_decision *decision) {
+  rl_decision copy = *decision;
+  ratelGoDecided((uintptr_t)self, &copy);
+}
+
+static rl_status ratel_allow_async(rl_registry *registry, RATEL_REQUEST, uintptr_t self, rl_error **err) {
+  RATEL_REQUEST_BEGIN;
+  const rl_status status = rl_allow_async(registry, &request, ratel_decided, (void *)self, &error);
+  RATEL_REQUEST_END(err);
+}
+
+static rl_status ratel_allow_many(rl_registry *registry, const rl_request *requests, uint32_t count, rl_decision *out,
+                                  rl_error **err) {
+  RATEL_CALL(err, rl_allow_many(registry, requests, count, out, &error));
+}
+
+/* ---- supplied by the host ---- */
+
+extern uint64_t ratelGoNow(uintptr_t self);
+extern void ratelGoLog(uintptr_t self, int32_t level, char *text, uint64_t size);
+extern rl_status ratelGoApply(uintptr_t self, rl_op *op, rl_cell *cells, uint32_t count);
+extern rl_status ratelGoApplyAsync(uintptr_t self, rl_op *op, rl_cell *cells, uint32_t count, rl_completion *done);
+extern rl_status ratelGoForget(uintptr_t self, char *key, uint64_t size);
+extern rl_status ratelGoSweep(uintptr_t self, uint64_t cutoff_ns, uint64_t *dropped);
+extern rl_status ratelGoCount(uintptr_t self, uint64_t *keys);
+extern void ratelGoRelease(uintptr_t self);
+
+static uint64_t ratel_now(void *self) { return ratelGoNow((uintptr_t)self); }
+static void ratel_log(void *self, int32_t level, const char *text, uint64_t size) {
+  ratelGoLog((uintptr_t)self, level, (char *)text, size);
+}
+static rl_status ratel_apply(void *self, rl_op *op, rl_cell *cells, uint32_t count) {
+  return ratelGoApply((uintptr_t)self, op, cells, count);
+}
+static rl_status ratel_apply_async(void *self, rl_op *op, rl_cell *cells, uint32_t count, rl_completion *done) {
+  return ratelGoApplyAsync((uintptr_t)self, op, cells, count, done);
+}
+static rl_status ratel_forget(void *self, rl_str key) {
+  return ratelGoForget((uintptr_t)self, (char *)key.data, key.size);
+}
+static rl_status ratel_sweep(void *self, uint64_t cutoff_ns, uint64_t *dropped) {
+  return ratelGoSweep((uintptr_t)self, cutoff_ns, dropped);
+}
+static rl_status ratel_count(void *self, uint64_t *keys) { return ratelGoCount((uintptr_t)self, keys); }
+static void ratel_release(void *self) { ratelGoRelease((uintptr_t)self); }
+
+static rl_status ratel_set_clock(rl_config *config, uintptr_t self, rl_error **err) {
+  const rl_clock table = {sizeof table, 0, (void *)self, ratel_now, ratel_release};
+  RATEL_CALL(err, rl_config_set_clock(config, &table, &error));
+}
+
+static rl_status ratel_set_log(rl_config *config, uintptr_t self, rl_error **err) {
+  const rl_log table = {sizeof table, 0, (void *)self, ratel_log, ratel_release};
+  RATEL_CALL(err, rl_config_set_log(config, &table, &error));
+}
+
+static rl_status ratel_set_storage(rl_config *config, uintptr_t self, int forget, int sweep, int count,
+                                   rl_error **err) {
+  rl_storage table = {sizeof table, 0, (void *)self, ratel_apply, ratel_apply_async, NULL, NULL, NULL, ratel_release};
+  if (forget) table.forget = ratel_forget;
+  if (sweep) table.sweep = ratel_sweep;
+  if (count) table.count = ratel_count;
+  RATEL_CALL(err, rl_config_set_storage(config, &table, &error));
+}
+
+/* ---- config and registry ---- */
+
+static rl_status ratel_config_create(rl_config **out, rl_error **err) { RATEL_CALL(err, rl_config_create(out, &error)); }
+static rl_status ratel_load_text(rl_config *config, _GoString_ text, _GoString_ name, rl_error **err) {
+  RATEL_CALL(err, rl_config_load_text(config, ratel_str(text), ratel_str(name), &error));
+}
+static rl_status ratel_load_file(rl_config *config, _GoString_ path, rl_error **err) {
+  RATEL_CALL(err, rl_config_load_file(config, ratel_str(path), &error));
+}
+static rl_status ratel_add_rule(rl_config *config, const rl_rule *rule, rl_error **err) {
+  RATEL_CALL(err, rl_config_add_rule(config, rule, &error));
+}
+static rl_status ratel_use_memory(rl_config *config, uint64_t max_keys, rl_error **err) {
+  RATEL_CALL(err, rl_config_use_memory(config, max_keys, &error));
+}
+static rl_status ratel_use_redis(rl_config *config, _GoString_ url, rl_error **err) {
+  RATEL_CALL(err, rl_config_use_redis(config, ratel_str(url), &error));
+}
+static rl_status ratel_set_secret(rl_config *config, _GoString_ secret, rl_error **err) {
+  RATEL_CALL(err, rl_config_set_secret(config, ratel_str(secret), &error));
+}
+static rl_status ratel_set_readable_keys(rl_config *config, uint32_t on, rl_error **err) {
+  RATEL_CALL(err, rl_config_set_readable_keys(config, on, &error));
+}
+static rl_status ratel_create(rl_config *config, rl_registry **out, rl_error **err) {
+  RATEL_CALL(err, rl_registry_create(config, out, &error));
+}
+static rl_status ratel_reload(rl_registry *registry, const rl_config *config, rl_error **err) {
+  RATEL_CALL(err, rl_registry_reload(registry, config, &error));
+}
+static rl_status ratel_reload_file(rl_registry *registry, _GoString_ path, rl_error **err) {
+  RATEL_CALL(err, rl_registry_reload_file(registry, ratel_str(path), &error));
+}
+static rl_status ratel_watch(rl_registry *registry, _GoString_ path, uint32_t interval_ms, rl_error **err) {
+  RATEL_CALL(err, rl_registry_watch(registry, ratel_str(path), interval_ms, &error));
+}
+static rl_status ratel_key_count(rl_registry *registry, uint64_t *out, rl_error **err) {
+  RATEL_CALL(err, rl_registry_key_count(registry, out, &error));
+}
+static rl_status ratel_evict_idle(rl_registry *registry, uint64_t cutoff_ns, uint64_t *evicted, rl_error **err) {
+  RATEL_CALL(err, rl_registry_evict_idle(registry, cutoff_ns, evicted, &error));
+}
+static rl_status ratel_diff(rl_registry *registry, const rl_config *config, uint32_t flags, char *buffer,
+                            uint64_t capacity, uint64_t *needed, rl_error **err) {
+  RATEL_CALL(err, rl_registry_diff(registry, config, flags, buffer, capacity, needed, &error));
+}
+static rl_status ratel_rule_id(const rl_registry *registry, _GoString_ name, uint32_t *out, rl_error **err) {
+  RATEL_CALL(err, rl_rule_id(registry, ratel_str(name), out, &error));
+}
+
+/* ---- telling ---- */
+
+static rl_status ratel_headers(const rl_registry *registry, const rl_decision *decision, uint32_t flags, char *buffer,
+                               uint64_t capacity, uint64_t *needed, rl_error **err) {
+  RATEL_CALL(err, rl_decision_headers(registry, decision, flags, buffer, capacity, needed, &error));
+}
+static rl_status ratel_problem(const rl_registry *registry, const rl_decision *decision, char *buffer,
+                               uint64_t capacity, uint64_t *needed, rl_error **err) {
+  RATEL_CALL(err, rl_decision_problem(registry, decision, buffer, capacity, needed, &error));
+}
+static rl_status ratel_metrics(rl_registry *registry, rl_metrics *out, rl_error **err) {
+  out->struct_size = sizeof *out;
+  RATEL_CALL(err, rl_metrics_get(registry, out, &error));
+}
+static rl_status ratel_rule_metrics(rl_registry *registry, uint32_t rule, rl_rule_metrics *out, rl_error **err) {
+  out->struct_size = sizeof *out;
+  RATEL_CALL(err, rl_metrics_rule(registry, rule, out, &error));
+}
+static rl_status ratel_prometheus(rl_registry *registry, char *buffer, uint64_t capacity, uint64_t *needed,
+                                  rl_error **err) {
+  RATEL_CALL(err, rl_metrics_prometheus(registry, buffer, capacity, needed, &error));
+}
+
+static rl_status ratel_client_ip(const rl_registry *registry, _GoString_ peer, const char *bytes,
+                                 const uint64_t *sizes, uint32_t x_forwarded_for_count, uint32_t forwarded_count,
+                                 char *buffer, uint64_t capacity, uint64_t *needed, rl_error **err) {
+  ratel_list list;
+  if (!ratel_list_begin(&list, bytes, sizes, (uint64_t)x_forwarded_for_count + forwarded_count)) return RL_E_NO_MEMORY;
+  rl_error error;
+  ratel_error_begin(&error);
+  const rl_status status =
+      rl_client_ip(registry, ratel_str(peer), list.items, x_forwarded_for_count, list.items + x_forwarded_for_count,
+                   forwarded_count, buffer, capacity, needed, &error);
+  ratel_list_end(&list);
+  return ratel_error_end(status, &error, err);
+}
+
+/* ---- storages: the arithmetic over states that lie in a row; states stay where they are until the op ends ---- */
+
+static rl_status ratel_step(rl_op *op, rl_cell *cells, uint32_t count, const char *states, const int64_t *sizes) {
+  for (uint32_t i = 0; i < count; ++i) {
+    cells[i].state = sizes[i] < 0 ? NULL : states;
+    cells[i].state_size = sizes[i] < 0 ? 0 : (uint64_t)sizes[i];
+    if (sizes[i] > 0) states += sizes[i];
+  }
+  return rl_step(op, cells, count);
+}
