@@ -22,7 +22,9 @@ bool IsName(std::string_view text) {
 }
 
 /// An attribute's name: as above, without what separates parts in texts.
-bool IsAttributeName(std::string_view text) { return IsName(text) && text.find_first_of(" ,=") == std::string_view::npos; }
+bool IsAttributeName(std::string_view text) {
+  return IsName(text) && text.find_first_of(" ,=") == std::string_view::npos;
+}
 
 bool IsAlphanumeric(char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 
@@ -38,7 +40,8 @@ std::string ToCapitals(std::string text) {
 }
 
 constexpr char kNameForm[] = "1 to 128 printable ASCII characters without quotes and backslashes";
-constexpr char kAttributeForm[] = "1 to 128 printable ASCII characters without blanks, commas, '=', quotes and backslashes";
+constexpr char kAttributeForm[] =
+    "1 to 128 printable ASCII characters without blanks, commas, '=', quotes and backslashes";
 
 class Checker {
  public:
@@ -104,7 +107,8 @@ class Checker {
       const Where here = rule_.methods.size() == 1 ? where : where.At(i);
       if (method == "*") {
         fault_(here, "\"*\" means any method and stands alone");
-      } else if (method.empty() || method.size() > kMaxMethod || !std::all_of(method.begin(), method.end(), IsTokenCharacter)) {
+      } else if (method.empty() || method.size() > kMaxMethod ||
+                 !std::all_of(method.begin(), method.end(), IsTokenCharacter)) {
         fault_(here, Quote(method) + " is not an HTTP method");
       } else if (const std::string capitals = ToCapitals(method); capitals != method) {
         fault_(here, "methods are written in capitals: " + capitals);
@@ -135,7 +139,8 @@ class Checker {
       const std::string_view segment = rest.substr(0, rest.find('/'));
       rest.remove_prefix(segment.size());
       if (segment == "*" || segment == "**") {
-        return fault_(where, "'*' is not a wildcard: {name} stands for one segment, and a prefix covers all that is below it");
+        return fault_(where,
+                      "'*' is not a wildcard: {name} stands for one segment, and a prefix covers all that is below it");
       }
       if (!segment.empty() && segment[0] == ':') {
         return fault_(where, "write {" + std::string(segment.substr(1)) + "}, not " + std::string(segment));
@@ -150,7 +155,8 @@ class Checker {
     const bool braced = segment.size() > 2 && segment.front() == '{' && segment.back() == '}';
     const std::string_view name = braced ? segment.substr(1, segment.size() - 2) : std::string_view();
     if (name.empty() || !std::all_of(name.begin(), name.end(), is_word)) {
-      fault_(where, "{name} stands for a whole segment, its name made of letters, digits and '_'; not like " + Quote(segment));
+      fault_(where,
+             "{name} stands for a whole segment, its name made of letters, digits and '_'; not like " + Quote(segment));
     } else if (rule_.path_match == PathMatch::kLiteral) {
       fault_(where, "path_match: literal compares bytes; it has no {name} segments");
     } else if (!names.insert(name).second) {
@@ -170,7 +176,8 @@ class Checker {
       } else if (!seen.insert(condition.attribute).second) {
         fault_(here, "the attribute is given twice");
       }
-      if (condition.value.empty()) fault_(here, "the value is empty: no request could be told from one without the attribute");
+      if (condition.value.empty())
+        fault_(here, "the value is empty: no request could be told from one without the attribute");
     }
   }
 
@@ -183,12 +190,16 @@ class Checker {
 
   void CheckAction(const Where& where) {
     if (rule_.action == Action::kLimit) {
-      if (rule_.limits.empty()) fault_(where.Key("limits"), "the rule has no limit: give scope, limit and window, or `limits`");
+      if (rule_.limits.empty())
+        fault_(where.Key("limits"), "the rule has no limit: give scope, limit and window, or `limits`");
       return;
     }
-    const std::string action = std::string("`action: ") + std::string(kActionWords[static_cast<size_t>(rule_.action)]) + "`";
-    if (!rule_.limits.empty()) fault_(where.Key("action"), action + " has no limits: leave them out, or write `action: limit`");
-    if (rule_.shadow) fault_(where.Key("shadow"), action + " counts nothing that a shadow could watch: leave `shadow` out");
+    const std::string action =
+        std::string("`action: ") + std::string(kActionWords[static_cast<size_t>(rule_.action)]) + "`";
+    if (!rule_.limits.empty())
+      fault_(where.Key("action"), action + " has no limits: leave them out, or write `action: limit`");
+    if (rule_.shadow)
+      fault_(where.Key("shadow"), action + " counts nothing that a shadow could watch: leave `shadow` out");
   }
 
   void CheckLimit(Limit& limit, const Where& here, const Where& rule) {
@@ -206,8 +217,10 @@ class Checker {
       if (is_attribute && !IsAttributeName(scope[i].attribute)) {
         fault_(here, std::string("an attribute's name has ") + kAttributeForm);
       }
-      if (scope[i].part == ScopePart::kGlobal && scope.size() > 1) fault_(here, "global is one budget for all: it stands alone");
-      if (std::find(scope.begin(), scope.begin() + static_cast<std::ptrdiff_t>(i), scope[i]) != scope.begin() + static_cast<std::ptrdiff_t>(i)) {
+      if (scope[i].part == ScopePart::kGlobal && scope.size() > 1)
+        fault_(here, "global is one budget for all: it stands alone");
+      if (std::find(scope.begin(), scope.begin() + static_cast<std::ptrdiff_t>(i), scope[i]) !=
+          scope.begin() + static_cast<std::ptrdiff_t>(i)) {
         fault_(here, "the part " + Quote(ToText(Scope{scope[i]})) + " is given twice");
       }
     }
@@ -219,7 +232,9 @@ class Checker {
     const bool window_ok = CheckWindow(spec.window, where.Key("window"));
     if (!CheckUnits(spec.burst, 0, "burst", where) || !limit_ok || !window_ok) return false;
     const Result<Numbers> numbers = Resolve(spec);
-    if (!numbers) fault_(numbers.error().path.empty() ? where.Key("limit") : where.Key(numbers.error().path), numbers.error().message);
+    if (!numbers)
+      fault_(numbers.error().path.empty() ? where.Key("limit") : where.Key(numbers.error().path),
+             numbers.error().message);
     return numbers.ok();
   }
 
@@ -240,12 +255,14 @@ class Checker {
     uint64_t largest = capacity(limit.spec);
     for (const Override& entry : limit.overrides) largest = std::max(largest, capacity(entry.spec));
     if (rule_.cost <= largest || limit.shadow || rule_.shadow || rule_.cost > kMaxUnits) return;
-    fault_(rule.Key("cost"), "a cost of " + std::to_string(rule_.cost) + " never fits: the limit's capacity is " + std::to_string(largest));
+    fault_(rule.Key("cost"), "a cost of " + std::to_string(rule_.cost) + " never fits: the limit's capacity is " +
+                                 std::to_string(largest));
   }
 
   void CheckOverrides(Limit& limit, const Where& where) {
     if (limit.overrides.empty()) return;
-    if (limit.scope.size() > 1) return fault_(where, "overrides need a scope of one part: a composite key has no single value");
+    if (limit.scope.size() > 1)
+      return fault_(where, "overrides need a scope of one part: a composite key has no single value");
     if (limit.scope.size() == 1 && limit.scope[0].part == ScopePart::kGlobal) {
       return fault_(where, "a global limit has one key: there is nothing to override");
     }
@@ -255,7 +272,8 @@ class Checker {
       const std::string written = entry.value;
       const Where here = where.Entry(written);
       if (entry.value.empty()) fault_(here, "an override needs the value that it is for");
-      if (by_address && !MakeCanonical(entry.value)) fault_(here, "the scope is ip, and " + Quote(written) + " is not an address");
+      if (by_address && !MakeCanonical(entry.value))
+        fault_(here, "the scope is ip, and " + Quote(written) + " is not an address");
       if (!seen.insert(entry.value).second) fault_(here, "there is an override for " + Quote(entry.value) + " already");
       if (entry.spec.algorithm != limit.spec.algorithm) fault_(here, "an override keeps the limit's algorithm");
       // What it took over from a faulty limit has been reported there.
@@ -300,7 +318,8 @@ Result<ScopeElement> ParsePart(std::string_view text) {
   if (text.substr(0, kAttribute.size()) == kAttribute) {
     return ScopeElement{ScopePart::kAttribute, std::string(text.substr(kAttribute.size()))};
   }
-  std::string message = "there is no scope " + Quote(text) + "; it is " + OneOf(kScopeWords) + DidYouMean(text, kScopeWords);
+  std::string message =
+      "there is no scope " + Quote(text) + "; it is " + OneOf(kScopeWords) + DidYouMean(text, kScopeWords);
   return Error{Status::kInvalidArgument, std::move(message), {}, {}, {}};
 }
 

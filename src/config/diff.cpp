@@ -44,7 +44,8 @@ std::string MethodsOf(const Rule& rule) {
 std::string PathOf(const Rule& rule) { return rule.path.empty() ? "any" : rule.path; }
 
 std::string WhenOf(const Rule& rule) {
-  return rule.when.empty() ? "none" : Join(rule.when, [](const Condition& c) { return c.attribute + "=" + Quote(c.value); });
+  return rule.when.empty() ? "none"
+                           : Join(rule.when, [](const Condition& c) { return c.attribute + "=" + Quote(c.value); });
 }
 
 std::string NumbersOf(const LimitSpec& spec) {
@@ -105,11 +106,13 @@ class Differ {
     Setting("ignore_case", OnOff(before_.ignore_case), OnOff(after_.ignore_case));
     if (before_.trusted_proxies != after_.trusted_proxies) {
       const auto count = [](const RuleSet& set) { return std::to_string(set.trusted_proxies.size()); };
-      Add(Kind::kSettingChanged, {}, {}, "trusted_proxies: other networks (" + count(before_) + " -> " + count(after_) + ")");
+      Add(Kind::kSettingChanged, {}, {},
+          "trusted_proxies: other networks (" + count(before_) + " -> " + count(after_) + ")");
     }
     Setting("ipv6_prefix", std::to_string(before_.ipv6_prefix), std::to_string(after_.ipv6_prefix),
             ": IPv6 clients have other keys and start new");
-    Setting("max_keys", std::to_string(before_.max_keys), std::to_string(after_.max_keys), ": in force with the next start");
+    Setting("max_keys", std::to_string(before_.max_keys), std::to_string(after_.max_keys),
+            ": in force with the next start");
     Setting("instances", std::to_string(before_.instances), std::to_string(after_.instances));
     Setting("local_factor", Number(before_.local_factor), Number(after_.local_factor));
     Setting("headers", HeadersOf(before_), HeadersOf(after_));
@@ -127,20 +130,22 @@ class Differ {
     return text.empty() ? "x_ratelimit+retry_after" : text;
   }
 
-  void Setting(const std::string& name, const std::string& before, const std::string& after, const char* consequence = "") {
+  void Setting(const std::string& name, const std::string& before, const std::string& after,
+               const char* consequence = "") {
     if (before != after) Add(Kind::kSettingChanged, {}, {}, name + " " + before + " -> " + after + consequence);
   }
 
   void CompareRules(const Rule& before, const Rule& after) {
     Differences differences;
-    const bool same_coverage = before.methods == after.methods && before.path == after.path && before.when == after.when &&
-                               before.is_default == after.is_default;
+    const bool same_coverage = before.methods == after.methods && before.path == after.path &&
+                               before.when == after.when && before.is_default == after.is_default;
     if (!same_coverage) differences.Append("covers " + Summary(before) + " -> " + Summary(after));
     differences.Note("path_match", Word(kPathMatchWords, before.path_match), Word(kPathMatchWords, after.path_match));
     differences.Note("action", Word(kActionWords, before.action), Word(kActionWords, after.action));
     differences.Note("cost", std::to_string(before.cost), std::to_string(after.cost));
     differences.Note("shadow", OnOff(before.shadow), OnOff(after.shadow));
-    differences.Note("on_store_error", Word(kOnStoreErrorWords, before.on_store_error), Word(kOnStoreErrorWords, after.on_store_error));
+    differences.Note("on_store_error", Word(kOnStoreErrorWords, before.on_store_error),
+                     Word(kOnStoreErrorWords, after.on_store_error));
     if (!differences.empty()) Add(Kind::kRuleChanged, after.name, {}, differences.text());
     for (const Limit& limit : after.limits) {
       if (const Limit* old = FindLimit(before, limit.name)) {
@@ -152,7 +157,8 @@ class Differ {
   }
 
   static const Limit* FindLimit(const Rule& rule, const std::string& name) {
-    const auto found = std::find_if(rule.limits.begin(), rule.limits.end(), [&](const Limit& limit) { return limit.name == name; });
+    const auto found =
+        std::find_if(rule.limits.begin(), rule.limits.end(), [&](const Limit& limit) { return limit.name == name; });
     return found == rule.limits.end() ? nullptr : &*found;
   }
 
@@ -195,12 +201,12 @@ class Differ {
     for (const Rule& rule : before_.rules) {
       const auto after = kept.find(rule.name);
       if (after == kept.end()) {
-        Add(Kind::kRuleRemoved, rule.name, {}, Summary(rule) + ": its counts are dropped");
+        Add(Kind::kRuleRemoved, rule.name, {}, Summary(rule) + ": its counts are left to expire");
         continue;
       }
       for (const Limit& limit : rule.limits) {
         if (FindLimit(*after->second, limit.name) != nullptr) continue;
-        Add(Kind::kLimitRemoved, rule.name, limit.name, Summary(limit) + ": its counts are dropped");
+        Add(Kind::kLimitRemoved, rule.name, limit.name, Summary(limit) + ": its counts are left to expire");
       }
     }
   }

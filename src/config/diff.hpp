@@ -9,7 +9,16 @@
 namespace ratel {
 
 struct Change {
-  enum class Kind : uint8_t { kRuleAdded, kRuleRemoved, kRuleChanged, kLimitAdded, kLimitRemoved, kLimitChanged, kLimitStartsNew, kSettingChanged } kind;
+  enum class Kind : uint8_t {
+    kRuleAdded,
+    kRuleRemoved,
+    kRuleChanged,
+    kLimitAdded,
+    kLimitRemoved,
+    kLimitChanged,
+    kLimitStartsNew,
+    kSettingChanged
+  } kind;
   std::string rule;    ///< empty for a setting
   std::string limit;   ///< empty when it is about the rule
   std::string detail;  ///< one line: "limit 10 -> 20 per 1m: counts carry over"

@@ -14,8 +14,13 @@ struct Unit {
 };
 
 constexpr std::array kUnits = {
-    Unit{"w", 604'800'000'000}, Unit{"d", 86'400'000'000}, Unit{"h", 3'600'000'000}, Unit{"m", 60'000'000},
-    Unit{"s", 1'000'000},       Unit{"ms", 1'000},         Unit{"us", 1},
+    Unit{"w", 604'800'000'000},
+    Unit{"d", 86'400'000'000},
+    Unit{"h", 3'600'000'000},
+    Unit{"m", 60'000'000},
+    Unit{"s", 1'000'000},
+    Unit{"ms", 1'000},
+    Unit{"us", 1},
 };
 
 constexpr size_t kMaxFractionDigits = 12;

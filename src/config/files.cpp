@@ -37,7 +37,8 @@ Result<std::string> ReadFile(const std::string& path) {
   std::error_code failure;
   // Opening a pipe or a device could block for ever.
   const fs::file_status status = fs::status(path, failure);
-  if (!fs::exists(status)) return CannotRead(path, failure ? failure : std::make_error_code(std::errc::no_such_file_or_directory));
+  if (!fs::exists(status))
+    return CannotRead(path, failure ? failure : std::make_error_code(std::errc::no_such_file_or_directory));
   if (!fs::is_regular_file(status)) return Error{Status::kIo, "not a regular file", path, {}, {}};
   const std::unique_ptr<std::FILE, Close> file(std::fopen(path.c_str(), "rb"));
   if (!file) return CannotRead(path, {errno, std::generic_category()});

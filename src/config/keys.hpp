@@ -6,9 +6,9 @@
 
 namespace ratel {
 
-inline constexpr auto kTopKeys = std::to_array<std::string_view>(
-    {"version", "match", "ignore_case", "trusted_proxies", "ipv6_prefix", "max_keys", "instances", "local_factor",
-     "headers", "rules", "default"});
+inline constexpr auto kTopKeys =
+    std::to_array<std::string_view>({"version", "match", "ignore_case", "trusted_proxies", "ipv6_prefix", "max_keys",
+                                     "instances", "local_factor", "headers", "rules", "default"});
 
 inline constexpr auto kHeaderKeys = std::to_array<std::string_view>({"x_ratelimit", "retry_after", "reset", "ietf"});
 
@@ -16,12 +16,12 @@ inline constexpr auto kRuleKeys = std::to_array<std::string_view>(
     {"name", "method", "path", "path_match", "when", "limits", "scope", "algorithm", "limit", "window", "burst",
      "overrides", "cost", "shadow", "on_store_error", "action"});
 
-inline constexpr auto kDefaultKeys = std::to_array<std::string_view>(
-    {"name", "limits", "scope", "algorithm", "limit", "window", "burst", "overrides", "cost", "shadow",
-     "on_store_error", "action"});
+inline constexpr auto kDefaultKeys =
+    std::to_array<std::string_view>({"name", "limits", "scope", "algorithm", "limit", "window", "burst", "overrides",
+                                     "cost", "shadow", "on_store_error", "action"});
 
-inline constexpr auto kLimitKeys = std::to_array<std::string_view>(
-    {"name", "scope", "algorithm", "limit", "window", "burst", "overrides", "shadow"});
+inline constexpr auto kLimitKeys =
+    std::to_array<std::string_view>({"name", "scope", "algorithm", "limit", "window", "burst", "overrides", "shadow"});
 
 inline constexpr auto kOverrideKeys = std::to_array<std::string_view>({"limit", "window", "burst"});
 
@@ -30,14 +30,15 @@ inline constexpr auto kInlineKeys =
     std::to_array<std::string_view>({"scope", "algorithm", "limit", "window", "burst", "overrides"});
 
 // In the order of their enums; algorithms have ToText in algorithm/numbers.hpp.
-inline constexpr auto kAlgorithmWords = std::to_array<std::string_view>(
-    {"token_bucket", "leaky_bucket", "fixed_window", "sliding_log", "sliding_counter"});
+inline constexpr auto kAlgorithmWords =
+    std::to_array<std::string_view>({"token_bucket", "leaky_bucket", "fixed_window", "sliding_log", "sliding_counter"});
 inline constexpr auto kPathMatchWords = std::to_array<std::string_view>({"prefix", "literal", "exact"});
 inline constexpr auto kOnStoreErrorWords = std::to_array<std::string_view>({"local", "open", "closed"});
 inline constexpr auto kActionWords = std::to_array<std::string_view>({"limit", "block", "unlimited"});
 inline constexpr auto kMatchWords = std::to_array<std::string_view>({"most_specific", "all"});
 inline constexpr auto kResetWords = std::to_array<std::string_view>({"epoch", "delta"});
-inline constexpr auto kIetfWords = std::to_array<std::string_view>({"off", "draft-11", "draft-8", "draft-7", "draft-6"});
+inline constexpr auto kIetfWords =
+    std::to_array<std::string_view>({"off", "draft-11", "draft-8", "draft-7", "draft-6"});
 inline constexpr auto kScopeWords =
     std::to_array<std::string_view>({"user", "api_key", "ip", "global", "attribute:<name>"});
 

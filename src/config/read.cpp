@@ -49,7 +49,9 @@ std::string Shown(const Node& node) {
   return std::string(KindOf(node)) + " (" + Quote(node.text) + ")";
 }
 
-bool IsDigits(std::string_view text) { return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos; }
+bool IsDigits(std::string_view text) {
+  return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
+}
 
 std::string NumberText(double value) {
   char buffer[32];
@@ -86,7 +88,8 @@ class TextReader {
 
   void Read() {
     const Where where = Where::Root();
-    if (!root_.IsMapping()) return Add(where, "a rule file is a mapping with keys such as `rules`, not " + Shown(root_));
+    if (!root_.IsMapping())
+      return Add(where, "a rule file is a mapping with keys such as `rules`, not " + Shown(root_));
     const Fields fields = ReadFields(root_, where, kTopKeys);
     Version(fields["version"], where.Key("version"));
     Settings(fields, where);
@@ -164,7 +167,8 @@ class TextReader {
   std::optional<std::string> Text(const Node& node, const Where& where) {
     if (node.IsScalar() && node.scalar == Node::Scalar::kText) return node.text;
     const bool quotable = node.IsScalar() && node.scalar != Node::Scalar::kNull;
-    Add(where, quotable ? "a text is due: write " + Quote(node.text) + " in quotes" : std::string("a text is due, not ") + KindOf(node));
+    Add(where, quotable ? "a text is due: write " + Quote(node.text) + " in quotes"
+                        : std::string("a text is due, not ") + KindOf(node));
     return std::nullopt;
   }
 
@@ -210,7 +214,8 @@ class TextReader {
   std::optional<double> PositiveNumber(const Node* node, const Where& where) {
     if (node == nullptr) return std::nullopt;
     double value = 0;
-    const bool is_number = node->IsScalar() && (node->scalar == Node::Scalar::kInteger || node->scalar == Node::Scalar::kNumber);
+    const bool is_number =
+        node->IsScalar() && (node->scalar == Node::Scalar::kInteger || node->scalar == Node::Scalar::kNumber);
     if (is_number) {
       const auto end = node->text.data() + node->text.size();
       const auto [stop, error] = std::from_chars(node->text.data(), end, value);
@@ -256,7 +261,8 @@ class TextReader {
 
   void Version(const Node* node, const Where& where) {
     const std::optional<uint64_t> version = Integer(node, where, 1, kMaxUnits);
-    if (version && *version != 1) Add(where, "the format's version is 1; " + std::to_string(*version) + " is not known here");
+    if (version && *version != 1)
+      Add(where, "the format's version is 1; " + std::to_string(*version) + " is not known here");
   }
 
   /// Whether the setting may be taken over: no text before this one has given it another value.
@@ -264,8 +270,8 @@ class TextReader {
     const Position position = Locate(where).position;
     const auto [entry, is_new] = draft_.given.try_emplace(std::string(name), GivenSetting{value, file_, position});
     if (is_new || entry->second.value == value) return true;
-    Add(where, std::string(name) + " is another one than in " + entry->second.file + ":" + std::to_string(entry->second.position.line) +
-                   ": one value holds for all files");
+    Add(where, std::string(name) + " is another one than in " + entry->second.file + ":" +
+                   std::to_string(entry->second.position.line) + ": one value holds for all files");
     return false;
   }
 
@@ -288,13 +294,15 @@ class TextReader {
   }
 
   template <class T>
-  void IntegerSetting(const Fields& fields, const Where& where, std::string_view name, uint64_t least, uint64_t most, T& out) {
+  void IntegerSetting(const Fields& fields, const Where& where, std::string_view name, uint64_t least, uint64_t most,
+                      T& out) {
     const auto value = Integer(fields[name], where.Key(name), least, most);
     if (value && Give(name, std::to_string(*value), where.Key(name))) out = static_cast<T>(*value);
   }
 
   void TrustedProxies(const Node& node, const Where& where) {
-    if (!node.IsSequence()) return Add(where, "a list of addresses and CIDR blocks is due, such as [10.0.0.0/8], not " + Shown(node));
+    if (!node.IsSequence())
+      return Add(where, "a list of addresses and CIDR blocks is due, such as [10.0.0.0/8], not " + Shown(node));
     std::vector<Network> networks;
     std::vector<std::string> texts;
     for (size_t i = 0; i < node.items.size(); ++i) {
@@ -302,7 +310,9 @@ class TextReader {
       if (!text) continue;
       const std::optional<Network> network = Network::Parse(*text);
       if (!network) {
-        Add(where.At(i), Quote(*text) + " is not an address or a CIDR block with its host bits zero, such as 10.0.0.0/8 or 2001:db8::/32");
+        Add(where.At(i),
+            Quote(*text) +
+                " is not an address or a CIDR block with its host bits zero, such as 10.0.0.0/8 or 2001:db8::/32");
         continue;
       }
       networks.push_back(*network);
@@ -347,7 +357,8 @@ class TextReader {
     if (!IsMapping(node, where, is_default ? "the default" : "a rule")) return;
     const size_t first_fault = draft_.faults.size();
     is_faulty_ = false;
-    const std::span<const std::string_view> keys = is_default ? std::span<const std::string_view>(kDefaultKeys) : kRuleKeys;
+    const std::span<const std::string_view> keys =
+        is_default ? std::span<const std::string_view>(kDefaultKeys) : kRuleKeys;
     const Fields fields = ReadFields(node, where, keys);
     Rule rule;
     rule.file = file_;
@@ -398,7 +409,8 @@ class TextReader {
     }
     if (const auto word = Word(fields["path_match"], where.Key("path_match"), kPathMatchWords)) {
       rule.path_match = static_cast<PathMatch>(*word);
-      if (fields["path"] == nullptr) Add(where.Key("path_match"), "path_match says how `path` is compared, and there is no path");
+      if (fields["path"] == nullptr)
+        Add(where.Key("path_match"), "path_match says how `path` is compared, and there is no path");
     }
     if (fields["when"] != nullptr) Conditions(*fields["when"], where.Key("when"), rule);
   }
@@ -429,13 +441,15 @@ class TextReader {
   }
 
   static bool HasCondition(const Rule& rule, const std::string& attribute) {
-    return std::any_of(rule.when.begin(), rule.when.end(), [&](const Condition& c) { return c.attribute == attribute; });
+    return std::any_of(rule.when.begin(), rule.when.end(),
+                       [&](const Condition& c) { return c.attribute == attribute; });
   }
 
   void ReadTreatment(const Fields& fields, const Where& where, Rule& rule) {
     rule.cost = Integer(fields["cost"], where.Key("cost"), 1, kMaxUnits).value_or(1);
     rule.shadow = Bool(fields["shadow"], where.Key("shadow")).value_or(false);
-    rule.on_store_error = static_cast<OnStoreError>(Word(fields["on_store_error"], where.Key("on_store_error"), kOnStoreErrorWords).value_or(0));
+    rule.on_store_error = static_cast<OnStoreError>(
+        Word(fields["on_store_error"], where.Key("on_store_error"), kOnStoreErrorWords).value_or(0));
   }
 
   /// Nothing when it is given and cannot be read.
@@ -463,7 +477,8 @@ class TextReader {
       return true;
     }
     for (const std::string_view key : kInlineKeys) {
-      if (fields[key] != nullptr) Add(where.Key(key), "the rule has `limits`: `" + std::string(key) + "` belongs into one of them");
+      if (fields[key] != nullptr)
+        Add(where.Key(key), "the rule has `limits`: `" + std::string(key) + "` belongs into one of them");
     }
     const Node& list = *fields["limits"];
     const Where here = where.Key("limits");
@@ -471,7 +486,8 @@ class TextReader {
       Add(here, "a list of limits is due, not " + Shown(list));
       return false;
     }
-    for (size_t i = 0; i < list.items.size() && rule.limits.size() <= kMaxLimits; ++i) ListedLimit(list.items[i], here.At(i), rule);
+    for (size_t i = 0; i < list.items.size() && rule.limits.size() <= kMaxLimits; ++i)
+      ListedLimit(list.items[i], here.At(i), rule);
     return false;
   }
 
@@ -494,7 +510,8 @@ class TextReader {
     Limit limit;
     limit.position = position;
     if (fields["scope"] != nullptr) limit.scope = ReadScope(*fields["scope"], where.Key("scope"));
-    limit.spec.algorithm = static_cast<Algorithm>(Word(fields["algorithm"], where.Key("algorithm"), kAlgorithmWords).value_or(0) + 1);
+    limit.spec.algorithm =
+        static_cast<Algorithm>(Word(fields["algorithm"], where.Key("algorithm"), kAlgorithmWords).value_or(0) + 1);
     ReadNumbers(fields, where, limit.spec);
     if (fields["overrides"] != nullptr) Overrides(*fields["overrides"], where.Key("overrides"), limit);
     return limit;
@@ -536,7 +553,8 @@ class TextReader {
       const Where here = where.Entry(key.text);
       const auto [first, is_new] = lines.try_emplace(key.text, key.position.line);
       if (!is_new) {
-        AddAt(key.position, here.Text(), "there is an override for it in line " + std::to_string(first->second) + " already");
+        AddAt(key.position, here.Text(),
+              "there is an override for it in line " + std::to_string(first->second) + " already");
         continue;
       }
       if (!IsMapping(node.items[i + 1], here, "an override")) continue;
@@ -564,9 +582,11 @@ void ReadText(std::string_view text, const std::string& file, Draft& draft) {
     return;
   }
   TextReader(*root, file, draft).Read();
-  std::stable_sort(draft.faults.begin() + static_cast<std::ptrdiff_t>(first), draft.faults.end(), [](const Error& a, const Error& b) {
-    return std::pair(a.position.line, a.position.column) < std::pair(b.position.line, b.position.column);
-  });
+  std::stable_sort(draft.faults.begin() + static_cast<std::ptrdiff_t>(first), draft.faults.end(),
+                   [](const Error& a, const Error& b) {
+                     return std::pair(a.position.line, a.position.column) <
+                            std::pair(b.position.line, b.position.column);
+                   });
 }
 
 }  // namespace ratel

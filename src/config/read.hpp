@@ -31,7 +31,7 @@ inline constexpr size_t kMaxFaults = 1000;  ///< of one report
 
 /// What has been read so far, from any number of texts.
 struct Draft {
-  RuleSet set;  ///< settings in force so far and the new rules
+  RuleSet set;                    ///< settings in force so far and the new rules
   std::vector<RulePlace> places;  ///< of set.rules
   std::map<std::string, GivenSetting, std::less<>> given;
   std::vector<Error> faults;

@@ -80,8 +80,9 @@ void CutOverrides(Rule& rule, const RulePlace& place, unsigned ipv6_prefix, std:
       const auto [other, is_new] = cut.try_emplace(entry.value, whole);
       if (is_new || other->second == whole) continue;
       faults.push_back(FaultAt(rule, entry.position, overrides.Entry(whole).Text(),
-                               "the override for " + other->second + " is for the same clients: ipv6_prefix cuts both to " +
-                                   entry.value + "/" + std::to_string(ipv6_prefix)));
+                               "the override for " + other->second +
+                                   " is for the same clients: ipv6_prefix cuts both to " + entry.value + "/" +
+                                   std::to_string(ipv6_prefix)));
     }
   }
 }
@@ -90,9 +91,9 @@ void CutOverrides(Rule& rule, const RulePlace& place, unsigned ipv6_prefix, std:
 const Rule* FindCutRule(const std::vector<Rule>& rules) {
   for (const Rule& rule : rules) {
     for (const Limit& limit : rule.limits) {
-      const bool is_cut = IsByAddress(limit) && std::any_of(limit.overrides.begin(), limit.overrides.end(), [](const Override& entry) {
-                            return entry.value.find(':') != std::string::npos;
-                          });
+      const bool is_cut = IsByAddress(limit) &&
+                          std::any_of(limit.overrides.begin(), limit.overrides.end(),
+                                      [](const Override& entry) { return entry.value.find(':') != std::string::npos; });
       if (is_cut) return &rule;
     }
   }
@@ -102,7 +103,8 @@ const Rule* FindCutRule(const std::vector<Rule>& rules) {
 /// What one text cannot know: the other texts' rules.
 class SetChecker {
  public:
-  SetChecker(const RuleSet& old, const Names& old_names, Draft& draft) : old_(old), old_names_(old_names), draft_(draft) {}
+  SetChecker(const RuleSet& old, const Names& old_names, Draft& draft)
+      : old_(old), old_names_(old_names), draft_(draft) {}
 
   void Check() {
     CheckNames();
@@ -123,8 +125,9 @@ class SetChecker {
       if (other == nullptr && !is_new) other = &rules[entry->second - old_.rules.size()];
       if (other == nullptr) continue;
       const RulePlace& place = draft_.places[i];
-      Add(FaultAt(rules[i], place.name, place.path + ".name",
-                  "the name " + Quote(rules[i].name) + " is taken by the rule in " + PlaceOf(*other) + ": names are unique"));
+      Add(FaultAt(
+          rules[i], place.name, place.path + ".name",
+          "the name " + Quote(rules[i].name) + " is taken by the rule in " + PlaceOf(*other) + ": names are unique"));
     }
   }
 
@@ -150,7 +153,8 @@ class SetChecker {
     const Rule* cut = FindCutRule(old_.rules);
     if (cut == nullptr) return;
     const GivenSetting& given = draft_.given.find("ipv6_prefix")->second;
-    Add({Status::kConfig, "ipv6_prefix comes too late for the overrides in " + PlaceOf(*cut) + ": load the text that gives it first",
+    Add({Status::kConfig,
+         "ipv6_prefix comes too late for the overrides in " + PlaceOf(*cut) + ": load the text that gives it first",
          given.file, "ipv6_prefix", given.position});
   }
 
@@ -191,7 +195,8 @@ void SortFaults(const std::vector<std::string>& files, std::vector<Error>& fault
   std::unordered_map<std::string_view, size_t> order;
   for (const std::string& file : files) order.try_emplace(file, order.size());
   std::stable_sort(faults.begin(), faults.end(), [&](const Error& a, const Error& b) {
-    return std::tuple(order[a.file], a.position.line, a.position.column) < std::tuple(order[b.file], b.position.line, b.position.column);
+    return std::tuple(order[a.file], a.position.line, a.position.column) <
+           std::tuple(order[b.file], b.position.line, b.position.column);
   });
 }
 
@@ -270,8 +275,9 @@ bool RuleSetBuilder::AddRule(Rule rule) {
   const auto name = state_->names.find(rule.name);
   if (name != state_->names.end()) {
     const Rule& other = state_->set.rules[name->second];
-    faults_.push_back(FaultAt(rule, rule.position, "name",
-                              "the name " + Quote(rule.name) + " is taken by the rule in " + PlaceOf(other) + ": names are unique"));
+    faults_.push_back(
+        FaultAt(rule, rule.position, "name",
+                "the name " + Quote(rule.name) + " is taken by the rule in " + PlaceOf(other) + ": names are unique"));
   }
   if (const Rule* other = rule.is_default ? FindDefault(state_->set.rules) : nullptr) {
     faults_.push_back(FaultAt(rule, rule.position, {}, "there is a default in " + PlaceOf(*other) + " already"));

@@ -24,7 +24,9 @@ constexpr std::chrono::milliseconds kSettle{50};
 
 struct FileWatch::Impl {
   Impl(std::string path_in, std::chrono::milliseconds interval_in, std::function<void()> changed_in)
-      : path(std::move(path_in)), interval(interval_in), changed(std::move(changed_in)), seen(Look()), thread([this] { Run(); }) {}
+      : path(std::move(path_in)), interval(interval_in), changed(std::move(changed_in)), seen(Look()), thread([this] {
+          Run();
+        }) {}
 
   ~Impl() {
     {

@@ -88,7 +88,8 @@ TEST(AddRule, AddsManyWithoutQuadraticSteps) {
 }
 
 TEST(ValidateRule, ChecksNames) {
-  for (const char* name : {"", "a\"b", "a\\b", "a\nb", "\xC3\xA9", "\xFF"}) EXPECT_EQ(PathsOfFaults(MakeRule(name)), Paths{"r.name"}) << name;
+  for (const char* name : {"", "a\"b", "a\\b", "a\nb", "\xC3\xA9", "\xFF"})
+    EXPECT_EQ(PathsOfFaults(MakeRule(name)), Paths{"r.name"}) << name;
   EXPECT_EQ(PathsOfFaults(MakeRule(std::string(128, 'x'))), Paths{});
   EXPECT_EQ(PathsOfFaults(MakeRule(std::string(129, 'x'))), Paths{"r.name"});
 }
@@ -127,10 +128,14 @@ TEST(ValidateRule, ChecksOverrides) {
   Rule rule = MakeRule("a");
   rule.limits[0].scope = {{ScopePart::kIp, {}}};
   const LimitSpec good = {Algorithm::kTokenBucket, 6, 1'000'000, 0};
-  rule.limits[0].overrides = {{"192.0.2.1", good, {}}, {"::FFFF:192.0.2.1", good, {}}, {"nobody", good, {}},
-                              {"192.0.2.2", {Algorithm::kSlidingLog, 6, 1'000'000, 0}, {}}, {"192.0.2.3", {Algorithm::kTokenBucket, 0, 1, 0}, {}}};
-  EXPECT_EQ(PathsOfFaults(rule), (Paths{"r.limits[0].overrides[\"::FFFF:192.0.2.1\"]", "r.limits[0].overrides[\"nobody\"]",
-                                        "r.limits[0].overrides[\"192.0.2.2\"]", "r.limits[0].overrides[\"192.0.2.3\"].limit"}));
+  rule.limits[0].overrides = {{"192.0.2.1", good, {}},
+                              {"::FFFF:192.0.2.1", good, {}},
+                              {"nobody", good, {}},
+                              {"192.0.2.2", {Algorithm::kSlidingLog, 6, 1'000'000, 0}, {}},
+                              {"192.0.2.3", {Algorithm::kTokenBucket, 0, 1, 0}, {}}};
+  EXPECT_EQ(PathsOfFaults(rule),
+            (Paths{"r.limits[0].overrides[\"::FFFF:192.0.2.1\"]", "r.limits[0].overrides[\"nobody\"]",
+                   "r.limits[0].overrides[\"192.0.2.2\"]", "r.limits[0].overrides[\"192.0.2.3\"].limit"}));
 }
 
 TEST(ValidateRule, ChecksActionsAndDefaults) {

@@ -43,7 +43,8 @@ TEST(Diff, DoesNotMindFilesAndPlaces) {
 }
 
 TEST(Diff, ChangedNumbersCarryOver) {
-  const std::string text = TextOf(OneRule("scope: user, limit: 10, window: 1m"), OneRule("scope: user, limit: 20, window: 1m, burst: 30"));
+  const std::string text =
+      TextOf(OneRule("scope: user, limit: 10, window: 1m"), OneRule("scope: user, limit: 20, window: 1m, burst: 30"));
   EXPECT_EQ(text, "~ rule a, limit a: limit 10 per 1m -> 20 per 1m, burst 30: counts carry over\n");
 }
 
@@ -53,21 +54,26 @@ TEST(Diff, AnotherAlgorithmOrScopeStartsNew) {
             "~ rule a, limit a: algorithm token_bucket -> sliding_log: counts start new\n");
   EXPECT_EQ(TextOf(before, OneRule("scope: [user, ip], limit: 9, window: 1m")),
             "~ rule a, limit a: scope user -> user,ip; limit 10 per 1m -> 9 per 1m: counts start new\n");
-  EXPECT_EQ(KindsOf(Diff(before, OneRule("scope: ip, limit: 10, window: 1m"))), std::vector<Kind>{Kind::kLimitStartsNew});
+  EXPECT_EQ(KindsOf(Diff(before, OneRule("scope: ip, limit: 10, window: 1m"))),
+            std::vector<Kind>{Kind::kLimitStartsNew});
 }
 
 TEST(Diff, CountsOverrides) {
-  const RuleSet before = OneRule("scope: user, limit: 1, window: 1s, overrides: {a: {limit: 2}, b: {limit: 3}, c: {limit: 4}}");
-  const RuleSet after = OneRule("scope: user, limit: 1, window: 1s, overrides: {c: {limit: 4}, b: {limit: 9}, d: {limit: 5}, e: {limit: 6}}");
+  const RuleSet before =
+      OneRule("scope: user, limit: 1, window: 1s, overrides: {a: {limit: 2}, b: {limit: 3}, c: {limit: 4}}");
+  const RuleSet after = OneRule(
+      "scope: user, limit: 1, window: 1s, overrides: {c: {limit: 4}, b: {limit: 9}, d: {limit: 5}, e: {limit: 6}}");
   EXPECT_EQ(TextOf(before, after), "~ rule a, limit a: overrides: 2 added, 1 changed, 1 removed: counts carry over\n");
 }
 
 TEST(Diff, TellsWhatARuleDoesOtherwise) {
   const RuleSet before = Load("rules: [{name: a, path: /a, scope: user, limit: 5, window: 1s}]");
-  const RuleSet after = Load(R"(rules: [{name: a, path: /b, method: [PUT, GET], when: {plan: "p\nq"}, path_match: exact, cost: 2, shadow: true,
+  const RuleSet after = Load(
+      R"(rules: [{name: a, path: /b, method: [PUT, GET], when: {plan: "p\nq"}, path_match: exact, cost: 2, shadow: true,
                                 on_store_error: open, scope: user, limit: 5, window: 1s}])");
   EXPECT_EQ(TextOf(before, after),
-            "~ rule a: covers any /a -> GET,PUT /b when plan=\"p\\x0Aq\"; path_match prefix -> exact; cost 1 -> 2; shadow off -> on; "
+            "~ rule a: covers any /a -> GET,PUT /b when plan=\"p\\x0Aq\"; path_match prefix -> exact; cost 1 -> 2; "
+            "shadow off -> on; "
             "on_store_error local -> open\n");
 }
 
@@ -98,8 +104,8 @@ default: {action: block}
             "~ rule a, limit x: shadow off -> on: counts carry over\n"
             "+ rule a, limit z: 7 per 1d, token_bucket by global: starts new\n"
             "+ rule default: the default\n"
-            "- rule gone: any /gone: its counts are dropped\n"
-            "- rule a, limit y: 1 per 1s, token_bucket by ip: its counts are dropped\n");
+            "- rule gone: any /gone: its counts are left to expire\n"
+            "- rule a, limit y: 1 per 1s, token_bucket by ip: its counts are left to expire\n");
 }
 
 TEST(Diff, TellsEverySetting) {
@@ -123,7 +129,8 @@ headers: off
             "~ setting: instances 1 -> 2\n"
             "~ setting: local_factor 1 -> 0.5\n"
             "~ setting: headers x_ratelimit+retry_after -> off\n");
-  EXPECT_TRUE(Diff(before, Load("headers: {x_ratelimit: true, retry_after: true}")).empty()) << "the default, written out";
+  EXPECT_TRUE(Diff(before, Load("headers: {x_ratelimit: true, retry_after: true}")).empty())
+      << "the default, written out";
 }
 
 TEST(Diff, JsonHasAllFields) {

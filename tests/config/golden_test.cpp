@@ -44,8 +44,8 @@ std::string Report(const std::vector<Error>& faults, bool with_files) {
   std::string report;
   for (const Error& fault : faults) {
     if (with_files) report += fault.file + ":";
-    report += std::to_string(fault.position.line) + ":" + std::to_string(fault.position.column) + " " + fault.path + ": " +
-              fault.message + "\n";
+    report += std::to_string(fault.position.line) + ":" + std::to_string(fault.position.column) + " " + fault.path +
+              ": " + fault.message + "\n";
   }
   return WithoutFolder(report);
 }
@@ -74,7 +74,8 @@ TEST_P(BadText, GivesTheReportBesideIt) {
 
 std::string TestName(const testing::TestParamInfo<std::string>& info) {
   std::string name = info.param;
-  std::replace_if(name.begin(), name.end(), [](char c) { return c == '-' || c == '.'; }, '_');
+  std::replace_if(
+      name.begin(), name.end(), [](char c) { return c == '-' || c == '.'; }, '_');
   return name;
 }
 

@@ -18,7 +18,8 @@ namespace fs = std::filesystem;
 RuleSet Load(std::string_view text) {
   RuleSetBuilder builder;
   EXPECT_TRUE(builder.AddText(text, "t.yaml"));
-  for (const Error& fault : builder.faults()) ADD_FAILURE() << fault.position.line << ": " << fault.path << ": " << fault.message;
+  for (const Error& fault : builder.faults())
+    ADD_FAILURE() << fault.position.line << ": " << fault.path << ": " << fault.message;
   return builder.rules();
 }
 
@@ -29,7 +30,9 @@ std::vector<Error> FaultsOf(std::string_view text) {
   return builder.faults();
 }
 
-LimitSpec Spec(Algorithm algorithm, uint64_t limit, Micros window, uint64_t burst = 0) { return {algorithm, limit, window, burst}; }
+LimitSpec Spec(Algorithm algorithm, uint64_t limit, Micros window, uint64_t burst = 0) {
+  return {algorithm, limit, window, burst};
+}
 
 constexpr Micros kSecond = 1'000'000;
 
@@ -175,7 +178,9 @@ TEST(Reader, HeaderFormsAreOnesThatTheReportTakes) {
     const char* text;
     uint32_t forms;
   };
-  for (const Case& c : {Case{"headers: off", kHeadersNone}, {"headers: \"off\"", kHeadersNone}, {"headers: {}", kHeadersDefault},
+  for (const Case& c : {Case{"headers: off", kHeadersNone},
+                        {"headers: \"off\"", kHeadersNone},
+                        {"headers: {}", kHeadersDefault},
                         {"headers: {reset: delta}", kHeadersX | kHeadersResetDelta | kHeadersRetryAfter},
                         {"headers: {x_ratelimit: false, reset: delta}", kHeadersRetryAfter},
                         {"headers: {x_ratelimit: false, retry_after: false}", kHeadersNone},
@@ -191,7 +196,8 @@ TEST(Reader, HeaderFormsAreOnesThatTheReportTakes) {
 }
 
 TEST(Reader, TakesJsonEscapes) {
-  const RuleSet set = Load(R"({"rules": [{"name": "a\u002db", "path": "\/x", "scope": "user", "limit": 1, "window": "1s",
+  const RuleSet set =
+      Load(R"({"rules": [{"name": "a\u002db", "path": "\/x", "scope": "user", "limit": 1, "window": "1s",
     "overrides": {"\u00e9\ud83d\ude00\\ud83d\\ude00": {"limit": 2}, "\"\b\f\n\r\t": {"limit": 3}}}]})");
   const Rule& rule = set.rules.at(0);
   EXPECT_EQ(rule.name, "a-b");
@@ -231,7 +237,8 @@ TEST(Reader, KeepsTheReportBounded) {
 }
 
 TEST(Reader, ExcerptsAreShortAndOnOneLine) {
-  const std::vector<Error> faults = FaultsOf("rules: [{name: a, path: \"x\\n" + std::string(10'000, 'y') + "\", action: block}]");
+  const std::vector<Error> faults =
+      FaultsOf("rules: [{name: a, path: \"x\\n" + std::string(10'000, 'y') + "\", action: block}]");
   ASSERT_EQ(faults.size(), 1u);
   EXPECT_LT(faults[0].message.size(), 200u);
   EXPECT_EQ(faults[0].message.find('\n'), std::string::npos);
@@ -266,7 +273,8 @@ TEST(Reader, FindsManyEqualNamesAndOverridesWithoutQuadraticSteps) {
 TEST(RuleSetBuilder, KeepsWhatItHadWhenATextIsBad) {
   RuleSetBuilder builder;
   ASSERT_TRUE(builder.AddText("match: all\nrules: [{name: a, action: block}]", "a.yaml"));
-  EXPECT_FALSE(builder.AddText("ignore_case: true\nrules: [{name: b, path: /b, action: block}, {name: a, path: /c, action: block}]", "b.yaml"));
+  EXPECT_FALSE(builder.AddText(
+      "ignore_case: true\nrules: [{name: b, path: /b, action: block}, {name: a, path: /c, action: block}]", "b.yaml"));
   ASSERT_EQ(builder.faults().size(), 1u);
   EXPECT_NE(builder.faults()[0].message.find("a.yaml:2"), std::string::npos);
   EXPECT_EQ(builder.rules().rules.size(), 1u);
@@ -293,7 +301,8 @@ TEST(RuleSetBuilder, ASettingHasOneValueInAllTexts) {
 
 TEST(RuleSetBuilder, ALatePrefixIsAFaultWhereAddressesWereCutAlready) {
   RuleSetBuilder builder;
-  ASSERT_TRUE(builder.AddText(R"(rules: [{name: a, scope: ip, limit: 1, window: 1s, overrides: {"2001:db8::1": {limit: 2}}}])", "a.yaml"));
+  ASSERT_TRUE(builder.AddText(
+      R"(rules: [{name: a, scope: ip, limit: 1, window: 1s, overrides: {"2001:db8::1": {limit: 2}}}])", "a.yaml"));
   EXPECT_FALSE(builder.AddText("ipv6_prefix: 48", "b.yaml"));
   EXPECT_TRUE(builder.AddText("ipv6_prefix: 64", "b.yaml"));
 }
@@ -335,7 +344,9 @@ class Folder : public testing::Test {
   }
   void TearDown() override { fs::remove_all(path_); }
   void Write(const std::string& name, const std::string& text) { std::ofstream(path_ / name) << text; }
-  std::string Path(const std::string& name = {}) const { return name.empty() ? path_.string() : (path_ / name).string(); }
+  std::string Path(const std::string& name = {}) const {
+    return name.empty() ? path_.string() : (path_ / name).string();
+  }
 
   fs::path path_;
 };
