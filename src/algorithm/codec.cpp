@@ -67,12 +67,15 @@ bool IsSlidingCounterState(const Numbers& numbers, const State& state) noexcept 
          state.expiry >= span && IsWindowStart(numbers, state.expiry - span);
 }
 
-/// A log may hold more than twice its limit after a reload that lowered it, but never more than twice any log's limit.
+/// A log may hold more units than a limit allows in force: from before a reload that lowered it, or aged out and not yet dropped. Far below
+/// 2^64 no sum overflows.
+constexpr uint64_t kMostLogUnits = uint64_t{1} << 63;
+
 bool IsLogState(const Numbers& numbers, const State& state, const std::vector<LogEntry>& entries) noexcept {
   uint64_t units = 0;
   const LogEntry* before = nullptr;
   for (const LogEntry& entry : entries) {
-    if (entry.cost == 0 || entry.cost > 2 * kMaxWordLimit - units || !IsInstant(numbers, entry.at)) return false;
+    if (entry.cost == 0 || entry.cost > kMostLogUnits - units || !IsInstant(numbers, entry.at)) return false;
     if (before != nullptr && entry.at <= before->at) return false;
     units += entry.cost;
     before = &entry;

@@ -55,16 +55,13 @@ inline uint64_t WeightOfPrevious(const Numbers& numbers, const TwoCounts& counts
 
 /// For a request that is denied now: the first tick at which it is admitted if nothing else comes.
 inline Tick SlidingCounterRetryAt(const Numbers& numbers, const TwoCounts& counts, uint64_t cost) noexcept {
+  const Tick end = counts.start + numbers.window;
   if (counts.current + cost <= numbers.capacity) {
-    // Only the previous window is in the way. It weighs little enough once no more than `overlap` ticks of it are left.
-    const uint64_t room = (numbers.capacity - counts.current - cost) * numbers.window;
-    const uint64_t overlap = room / counts.previous;
-    if (overlap > 0) return counts.start + numbers.window - overlap;
+    // Only the previous window is in the way. It weighs little enough once no more than so many ticks of it overlap.
+    return end - (numbers.capacity - counts.current - cost) * numbers.window / counts.previous;
   }
-  const Tick next = counts.start + numbers.window;
-  if (counts.current == 0) return next;
-  const uint64_t overlap = (numbers.capacity - cost) * numbers.window / counts.current;
-  return next + SubtractFloor(numbers.window, overlap);
+  // The same in the next window, where today's current count is the previous one.
+  return end + SubtractFloor(numbers.window, (numbers.capacity - cost) * numbers.window / counts.current);
 }
 
 inline void FinishSlidingCounter(const Numbers& numbers, const TwoCounts& left, Tick now, State& state,

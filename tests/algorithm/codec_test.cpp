@@ -149,6 +149,16 @@ TEST(Codec, RefusesOtherVersionsAlgorithmsTicksAndImpossibleNumbers) {
   }
 }
 
+TEST(Codec, ALogMayHoldUnitsThatHaveAgedOut) {
+  Engine engine(Make({kSlidingLog, kMaxWordLimit, kSecond, 0}));
+  EXPECT_TRUE(engine.Ask(kStart, kMaxWordLimit - 1).allowed);
+  EXPECT_TRUE(engine.Ask(kStart + 1, 1).allowed);
+  engine.Correct(kStart + 1, kStart, 0, kMaxWordLimit);
+  engine.Correct(kStart + kSecond, kStart + 1, 0, UINT64_MAX);
+  EXPECT_GT(engine.state.value, 3 * kMaxWordLimit);
+  EXPECT_TRUE(Decode(Bytes(engine.numbers, engine.state, engine.log.entries())));
+}
+
 TEST(Codec, ALogMayHoldMoreThanALoweredLimit) {
   const Numbers lowered = Make({kSlidingLog, 2, kSecond, 0});
   const std::vector<LogEntry> entries{{kStart, 40}, {kStart + 1, 60}};

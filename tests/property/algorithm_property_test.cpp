@@ -212,6 +212,7 @@ TEST_P(AlgorithmProperty, AnswersAsTheModelDoes) {
         if (!outcome.allowed && !outcome.never_fits && dice.OneIn(2)) trace.Go(outcome.retry_at - dice.Between(0, 1));
         if (dice.OneIn(12)) trace.Go(outcome.reset_at - dice.Between(0, 1));
       }
+      EXPECT_TRUE(engine.IsSound());
       if (!straight && dice.OneIn(8)) trace.Backward();
       trace.Forward();
     }

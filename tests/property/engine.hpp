@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "algorithm/codec.hpp"
 #include "algorithm/log_vector.hpp"
 #include "algorithm/step.hpp"
 
@@ -36,6 +37,12 @@ struct Engine {
   bool SameState(const Engine& other) const {
     return state == other.state && std::vector<LogEntry>(log.entries().begin(), log.entries().end()) ==
                                        std::vector<LogEntry>(other.log.entries().begin(), other.log.entries().end());
+  }
+
+  /// Whether the state is one that a step may leave: within its bounds, entries in order and merged, words that agree with them.
+  bool IsSound() const {
+    const std::vector<uint8_t> bytes = Encode(numbers, state, log.entries());
+    return Decode({reinterpret_cast<const char*>(bytes.data()), bytes.size()}).has_value();
   }
 
   Numbers numbers;
