@@ -1,0 +1,201 @@
+// Package ratelhttp puts a ratel.Limiter in front of net/http handlers.
+package ratelhttp
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/textproto"
+	"strings"
+	"sync"
+	"time"
+
+	ratel "github.com/ratel/ratel/bindings/go"
+)
+
+// Options are the hooks of the middleware. Each may be nil.
+type Options struct {
+	User       func(*http.Request) string            // the authenticated user
+	APIKey     func(*http.Request) string            // the API key
+	Attributes func(*http.Request) []ratel.Attribute // for `when` and attribute scopes
+	Cost       func(*http.Request) int64             // units, 0: what the rule says
+	Skip       func(*http.Request) bool              // true: neither asked nor counted
+
+	// Denied answers a denial in place of the problem body. The header fields are set already.
+	Denied func(http.ResponseWriter, *http.Request, ratel.Decision)
+
+	// Failed answers when there is no decision: a cost below 1, a limiter that is closed. By default that is 400 for what the
+	// request is to blame for, else 503. A storage that fails is not such a case: the rule's on_store_error decides.
+	Failed func(http.ResponseWriter, *http.Request, error)
+
+	// Headers chooses the header fields; 0 is what the rule set says.
+	Headers ratel.HeaderFlags
+
+	// ExactNames writes field names letter by letter as the engine has them (X-RateLimit-Limit) in place of net/http's
+	// canonical form (X-Ratelimit-Limit), which http.Header.Get needs. On the wire both mean the same.
+	ExactNames bool
+
+	// KeepDecision lets handlers have the decision: see DecisionOf.
+	KeepDecision bool
+
+	// IgnoreDelay passes on at once what a leaky_bucket would hold back.
+	IgnoreDelay bool
+}
+
+// New is a middleware: it asks for each request, sets the header fields of the decision, and answers denials by itself: 429, 403
+// for action: block, 503 when the store failed and the rule is closed, with an RFC 9457 body.
+func New(limiter *ratel.Limiter, options Options) func(http.Handler) http.Handler {
+	return func(next http.Handler) http.Handler {
+		return &middleware{limiter: limiter, options: options, next: next}
+	}
+}
+
+type middleware struct {
+	limiter *ratel.Limiter
+	options Options
+	next    http.Handler
+}
+
+// Asked is a request as it was put to the limiter, and the answer.
+type Asked struct {
+	Request  ratel.Request
+	Decision ratel.Decision
+}
+
+type askedKey struct{}
+
+// DecisionOf is what was asked and answered for a request that came through a middleware with KeepDecision, for example to
+// settle its cost once that is known.
+func DecisionOf(ctx context.Context) (Asked, bool) {
+	asked, ok := ctx.Value(askedKey{}).(Asked)
+	return asked, ok
+}
+
+func (m *middleware) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if m.options.Skip != nil && m.options.Skip(r) {
+		m.next.ServeHTTP(w, r)
+		return
+	}
+	question, err := m.question(r)
+	var decision ratel.Decision
+	if err == nil {
+		decision, err = m.limiter.Allow(r.Context(), question)
+	}
+	if err == nil {
+		err = m.setFields(w.Header(), decision)
+	}
+	switch {
+	case err != nil:
+		m.failed(w, r, err)
+	case !decision.Allowed:
+		m.denied(w, r, decision)
+	case m.options.IgnoreDelay || hold(r.Context(), decision.Delay()):
+		if m.options.KeepDecision {
+			r = r.WithContext(context.WithValue(r.Context(), askedKey{}, Asked{question, decision}))
+		}
+		m.next.ServeHTTP(w, r)
+	}
+}
+
+func (m *middleware) question(r *http.Request) (ratel.Request, error) {
+	ip, err := m.limiter.ClientIP(r.RemoteAddr, r.Header["X-Forwarded-For"], r.Header["Forwarded"])
+	question := ratel.Request{Method: r.Method, Path: r.RequestURI, IP: ip}
+	if question.Path == "" {
+		question.Path = r.URL.RequestURI()
+	}
+	if m.options.User != nil {
+		question.User = m.options.User(r)
+	}
+	if m.options.APIKey != nil {
+		question.APIKey = m.options.APIKey(r)
+	}
+	if m.options.Attributes != nil {
+		question.Attributes = m.options.Attributes(r)
+	}
+	if m.options.Cost != nil {
+		question.Cost = m.options.Cost(r)
+	}
+	return question, err
+}
+
+var lines = sync.Pool{New: func() any { return new([]byte) }}
+
+// setFields puts the engine's lines into a header, in place of fields of the same name.
+func (m *middleware) setFields(header http.Header, decision ratel.Decision) error {
+	if decision.LimitCount == 0 {
+		return nil
+	}
+	buffer := lines.Get().(*[]byte)
+	defer lines.Put(buffer)
+	text, err := m.limiter.AppendHeaders((*buffer)[:0], decision, m.options.Headers)
+	if err != nil {
+		return err
+	}
+	*buffer = text
+	for rest := string(text); rest != ""; {
+		var line string
+		line, rest, _ = strings.Cut(rest, "\r\n")
+		name, value, _ := strings.Cut(line, ": ")
+		canonical := textproto.CanonicalMIMEHeaderKey(name)
+		if m.options.ExactNames {
+			delete(header, canonical)
+			canonical = name
+		}
+		header[canonical] = []string{value}
+	}
+	return nil
+}
+
+func (m *middleware) denied(w http.ResponseWriter, r *http.Request, decision ratel.Decision) {
+	if m.options.Denied != nil {
+		m.options.Denied(w, r, decision)
+		return
+	}
+	body, err := m.limiter.Problem(decision)
+	if err != nil {
+		m.failed(w, r, err)
+		return
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(StatusOf(decision))
+	_, _ = w.Write([]byte(body))
+}
+
+// StatusOf is the status that a denial is answered with: 429, 403 or 503, as docs/headers.md says.
+func StatusOf(decision ratel.Decision) int {
+	switch decision.Reason {
+	case ratel.ReasonBlocked:
+		return http.StatusForbidden
+	case ratel.ReasonStore:
+		return http.StatusServiceUnavailable
+	default:
+		return http.StatusTooManyRequests
+	}
+}
+
+func (m *middleware) failed(w http.ResponseWriter, r *http.Request, err error) {
+	switch {
+	case r.Context().Err() != nil: // the client has gone: nobody reads an answer
+	case m.options.Failed != nil:
+		m.options.Failed(w, r, err)
+	case errors.Is(err, ratel.ErrInvalidArgument):
+		http.Error(w, "the request's cost or attributes are not valid", http.StatusBadRequest)
+	default:
+		http.Error(w, "the limits could not be checked", http.StatusServiceUnavailable)
+	}
+}
+
+// hold waits; false when the client has gone meanwhile.
+func hold(ctx context.Context, delay time.Duration) bool {
+	if delay == 0 {
+		return true
+	}
+	timer := time.NewTimer(delay)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
