@@ -39,7 +39,8 @@ std::optional<V4Bytes> ParseV4(std::string_view text) noexcept {
     if (i > 0 && (at == text.size() || text[at++] != '.')) return std::nullopt;
     const size_t start = at;
     unsigned octet = 0;
-    while (at < text.size() && at < start + 3 && IsDigit(text[at])) octet = octet * 10 + static_cast<unsigned>(text[at++] - '0');
+    while (at < text.size() && at < start + 3 && IsDigit(text[at]))
+      octet = octet * 10 + static_cast<unsigned>(text[at++] - '0');
     const size_t digits = at - start;
     if (digits == 0 || octet > 255 || (digits > 1 && text[start] == '0')) return std::nullopt;
     bytes[i] = static_cast<uint8_t>(octet);

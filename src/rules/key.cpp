@@ -226,7 +226,8 @@ std::string KeyBuilder::Readable(const Scope& scope) const {
   return text;
 }
 
-Hash128 LimitSalt(const KeyedHasher& hasher, std::string_view rule, std::string_view limit, const Scope& scope, Algorithm algorithm) noexcept {
+Hash128 LimitSalt(const KeyedHasher& hasher, std::string_view rule, std::string_view limit, const Scope& scope,
+                  Algorithm algorithm) noexcept {
   const auto both = [&](Hash128 a, Hash128 b) {
     unsigned char buffer[2 * kHashSize];
     PutHash(b, buffer + PutHash(a, buffer));

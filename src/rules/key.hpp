@@ -19,19 +19,20 @@ namespace ratel {
 struct Identity {
   std::string_view user;
   std::string_view api_key;
-  std::string_view ip;            ///< text, as the caller gave it
-  std::string_view key;           ///< with `has_key`: the value of every part but global; user, api_key, ip and attributes are not looked at then
+  std::string_view ip;  ///< text, as the caller gave it
+  std::string_view
+      key;  ///< with `has_key`: the value of every part but global; user, api_key, ip and attributes are not looked at then
   bool has_key = false;
   std::span<const AttributeView> attributes;  ///< the first of a name counts
 };
 
 /// A key value, tagged and with lengths so that no two different ones meet.
 struct BuiltKey {
-  Hash128 hash;                ///< of the value alone; the limit's salt is mixed in by the caller
+  Hash128 hash;  ///< of the value alone; the limit's salt is mixed in by the caller
   /// What overrides are looked up by: the value of a single-part scope (an address as canonical text, cut). Empty = no override can apply: a composite
   /// key, global, or a fallback to the address. Valid while the builder and the identity are.
   std::string_view override_value;
-  bool unknown_client = false; ///< it fell back to the address and there was no usable one
+  bool unknown_client = false;  ///< it fell back to the address and there was no usable one
 };
 
 /// Builds keys for one request: the address is parsed once and only when a scope needs it, nothing is allocated, any length is taken (long values
@@ -68,6 +69,7 @@ class KeyBuilder {
 };
 
 /// The state identity of a limit: hashed with the same secret from the rule's and the limit's name, its scope and the algorithm (never its numbers).
-Hash128 LimitSalt(const KeyedHasher& hasher, std::string_view rule, std::string_view limit, const Scope& scope, Algorithm algorithm) noexcept;
+Hash128 LimitSalt(const KeyedHasher& hasher, std::string_view rule, std::string_view limit, const Scope& scope,
+                  Algorithm algorithm) noexcept;
 
 }  // namespace ratel

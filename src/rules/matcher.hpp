@@ -19,8 +19,8 @@ struct AttributeView {
 };
 
 struct MatchQuery {
-  std::string_view method;  ///< any case
-  std::string_view path;    ///< in normal form
+  std::string_view method;                    ///< any case
+  std::string_view path;                      ///< in normal form
   std::span<const AttributeView> attributes;  ///< the first of a name counts
 };
 

@@ -10,9 +10,7 @@ namespace {
 
 constexpr bool IsAlpha(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 constexpr bool IsDigit(char c) { return c >= '0' && c <= '9'; }
-constexpr bool IsUnreserved(char c) {
-  return IsAlpha(c) || IsDigit(c) || c == '-' || c == '.' || c == '_' || c == '~';
-}
+constexpr bool IsUnreserved(char c) { return IsAlpha(c) || IsDigit(c) || c == '-' || c == '.' || c == '_' || c == '~'; }
 constexpr bool EndsPath(char c) { return c == '?' || c == '#'; }
 
 constexpr int HexValue(char c) {

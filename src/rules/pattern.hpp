@@ -24,7 +24,9 @@ struct Pattern {
   std::string text;
   std::vector<Segment> segments;
 
-  std::string_view TextOf(const Segment& segment) const { return std::string_view(text).substr(segment.begin, segment.size); }
+  std::string_view TextOf(const Segment& segment) const {
+    return std::string_view(text).substr(segment.begin, segment.size);
+  }
 };
 
 Pattern MakePattern(const Rule& rule, bool ignore_case);

@@ -91,7 +91,8 @@ constexpr uint64_t FirstSlash(uint64_t word) noexcept {
 }
 
 // Inlined by force: kept in registers, keys are a fifth of a match's time; through memory they are more.
-[[gnu::always_inline]] inline TextKey MakeKey(std::string_view text, size_t at, size_t size, uint64_t first, uint64_t last, bool fold) noexcept {
+[[gnu::always_inline]] inline TextKey MakeKey(std::string_view text, size_t at, size_t size, uint64_t first,
+                                              uint64_t last, bool fold) noexcept {
   TextKey key{Lowest(first, size), size > 8 ? Lowest(last, size - 8) : 0, static_cast<uint32_t>(size)};
   if (fold) {
     key.first = FoldCase(key.first);
@@ -132,7 +133,8 @@ inline TextKey KeyOfText(std::string_view text, bool fold) noexcept {
 
 /// A hash of a key below `seed`. For tables built from rules: a request can look up but never insert, so a hash that can be foreseen does no harm.
 inline uint32_t HashOfKey(const TextKey& key, uint64_t seed) noexcept {
-  const uint64_t hash = detail::MixBits(key.first ^ ((seed + 1) * 0x9e3779b97f4a7c15), key.last ^ key.size ^ 0xd6e8feb86659fd93);
+  const uint64_t hash =
+      detail::MixBits(key.first ^ ((seed + 1) * 0x9e3779b97f4a7c15), key.last ^ key.size ^ 0xd6e8feb86659fd93);
   return static_cast<uint32_t>(hash ^ hash >> 32);
 }
 

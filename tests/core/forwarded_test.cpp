@@ -42,7 +42,8 @@ TEST(Semantics8Proxies, AnUntrustedPeerIsTheClient) {
 }
 
 TEST(Semantics8Proxies, APeerThatIsNoAddressGivesNothing) {
-  for (const char* peer : {"", "unix:", "@", "/run/socket", "localhost"}) EXPECT_EQ(Client(peer, {"198.51.100.7"}), "-");
+  for (const char* peer : {"", "unix:", "@", "/run/socket", "localhost"})
+    EXPECT_EQ(Client(peer, {"198.51.100.7"}), "-");
 }
 
 // B141
@@ -100,9 +101,10 @@ TEST(Semantics8Proxies, ForwardedWinsOverXForwardedFor) {
 }
 
 TEST(Semantics8Proxies, ForwardedNodesThatAreNoAddressEndTheWalk) {
-  for (const char* element : {"for=unknown", "for=_hidden", "for=\"_SEVKISEK\"", "proto=https", "for", "for=", "for=\"\"", "for =198.51.100.7",
-                              "for=198.51.100.7;for=198.51.100.8", "for=;for=198.51.100.8", "for=\"198.51.100\\.7\"", "=198.51.100.7", ";",
-                              "xfor=198.51.100.7", "for=\"198.51.100.7", "\"for=198.51.100.7\""}) {
+  for (const char* element :
+       {"for=unknown", "for=_hidden", "for=\"_SEVKISEK\"", "proto=https", "for", "for=", "for=\"\"",
+        "for =198.51.100.7", "for=198.51.100.7;for=198.51.100.8", "for=;for=198.51.100.8", "for=\"198.51.100\\.7\"",
+        "=198.51.100.7", ";", "xfor=198.51.100.7", "for=\"198.51.100.7", "\"for=198.51.100.7\""}) {
     const std::string line = "for=1.1.1.1, " + std::string(element) + ", for=10.0.0.2";
     EXPECT_EQ(ForwardedClient({line}), "10.0.0.2") << line;
   }

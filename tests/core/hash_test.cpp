@@ -19,9 +19,7 @@ TEST(Semantics8Hash, TheSameSecretGivesTheSameHash) {
   }
 }
 
-TEST(Semantics8Hash, RandomSecretsDiffer) {
-  EXPECT_NE(KeyedHasher::Random()("key"), KeyedHasher::Random()("key"));
-}
+TEST(Semantics8Hash, RandomSecretsDiffer) { EXPECT_NE(KeyedHasher::Random()("key"), KeyedHasher::Random()("key")); }
 
 TEST(Semantics8Hash, BothHalvesTellKeysApart) {
   const KeyedHasher hasher = KeyedHasher::FromSecret("0123456789abcdef");

@@ -32,7 +32,8 @@ void CheckAddress(std::string_view text) {
   for (const unsigned bits : {32u, 57u, 64u, 128u}) {
     const Address cut = address->Cut(bits);
     Require(cut.Cut(bits) == cut, "cut once is cut");
-    const std::optional<Network> network = Network::Parse(cut.ToText() + (cut.is_v4() ? "/32" : "/" + std::to_string(bits)));
+    const std::optional<Network> network =
+        Network::Parse(cut.ToText() + (cut.is_v4() ? "/32" : "/" + std::to_string(bits)));
     Require(network && network->Contains(*address), "an address is in its own network");
   }
 }
@@ -58,7 +59,8 @@ void CheckWalk(const std::vector<std::string_view>& lines) {
   for (const bool forwarded : {false, true}) {
     const std::span<const std::string_view> none;
     const auto walk = [&](std::string_view from) {
-      return forwarded ? ratel::ClientAddress(from, none, headers, trusted) : ratel::ClientAddress(from, headers, none, trusted);
+      return forwarded ? ratel::ClientAddress(from, none, headers, trusted)
+                       : ratel::ClientAddress(from, headers, none, trusted);
     };
     Require(walk(lines.front()).has_value() == peer.has_value(), "a client exactly when the peer is an address");
     if (!IsTrusted(peer, trusted)) Require(walk(lines.front()) == peer, "an untrusted peer is the client");

@@ -40,9 +40,9 @@ void CheckInPlace(std::string_view raw, std::string_view expected) {
 const ratel::RuleSet& Rules() {
   static const ratel::RuleSet set = ratel::test::SetOf(
       {RuleBuilder("a", "/a"), RuleBuilder("ab", "/a/{x}/b"), RuleBuilder("xb", "/{x}/b").Methods({"GET"}),
-       RuleBuilder("exact", "/a/b").Exact(), RuleBuilder("slash", "/a/b/").Exact(), RuleBuilder("lit", "/a/b").Literal(),
-       RuleBuilder("deep", "/{x}/{y}/{z}/a"), RuleBuilder("long", "/abcdefghijklmnopqrstuvwxyz/{x}"),
-       RuleBuilder("rest", "").When({{"plan", "pro"}})});
+       RuleBuilder("exact", "/a/b").Exact(), RuleBuilder("slash", "/a/b/").Exact(),
+       RuleBuilder("lit", "/a/b").Literal(), RuleBuilder("deep", "/{x}/{y}/{z}/a"),
+       RuleBuilder("long", "/abcdefghijklmnopqrstuvwxyz/{x}"), RuleBuilder("rest", "").When({{"plan", "pro"}})});
   return set;
 }
 

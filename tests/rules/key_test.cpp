@@ -68,8 +68,9 @@ TEST(Semantics8Keys, PartsOfDifferentKindsNeverMeet) {
   Identity attribute = Of("", "", "");
   const AttributeView tenant{"tenant", "x"};
   attribute.attributes = {&tenant, 1};
-  const std::set<std::string> hashes = {HashOf(Of("x"), kUser),       HashOf(Of("", "x"), kApiKey), HashOf(attribute, kTenant),
-                                        HashOf(Keyed("x"), kIp),      HashOf(Of("x"), kGlobal),     HashOf(Of(""), kUser),
+  const std::set<std::string> hashes = {HashOf(Of("x"), kUser),         HashOf(Of("", "x"), kApiKey),
+                                        HashOf(attribute, kTenant),     HashOf(Keyed("x"), kIp),
+                                        HashOf(Of("x"), kGlobal),       HashOf(Of(""), kUser),
                                         HashOf(Keyed("x"), kUserAndIp), HashOf(Of("x"), kUserAndIp)};
   EXPECT_EQ(hashes.size(), 8u);
 }
@@ -163,7 +164,8 @@ TEST(Semantics8Keys, AnyBytesAreAKey) {
 // B135, B138
 TEST(Semantics8Keys, AddressesEnterAsBitsAndCut) {
   const std::string one = HashOf(Of("", "", "2001:db8:1:2::1"), kIp);
-  for (const char* ip : {"2001:db8:1:2::ffff", "2001:DB8:1:2:9:9:9:9", "[2001:db8:1:2::1]:443", "2001:0db8:0001:0002::1%eth0"}) {
+  for (const char* ip :
+       {"2001:db8:1:2::ffff", "2001:DB8:1:2:9:9:9:9", "[2001:db8:1:2::1]:443", "2001:0db8:0001:0002::1%eth0"}) {
     EXPECT_EQ(HashOf(Of("", "", ip), kIp), one) << ip;
   }
   EXPECT_NE(HashOf(Of("", "", "2001:db8:1:3::1"), kIp), one);
@@ -253,17 +255,18 @@ TEST(Semantics8Keys, TheSaltIsRuleLimitScopeAndAlgorithm) {
   };
   const std::string base = salt("rule", "limit", kUser, Algorithm::kTokenBucket);
   EXPECT_EQ(salt("rule", "limit", {{ScopePart::kUser, ""}}, Algorithm::kTokenBucket), base);
-  const std::set<std::string> salts = {base,
-                                       salt("rule2", "limit", kUser, Algorithm::kTokenBucket),
-                                       salt("rule", "limit2", kUser, Algorithm::kTokenBucket),
-                                       salt("limit", "rule", kUser, Algorithm::kTokenBucket),
-                                       salt("rulel", "imit", kUser, Algorithm::kTokenBucket),
-                                       salt("rule", "limit", kIp, Algorithm::kTokenBucket),
-                                       salt("rule", "limit", kTenant, Algorithm::kTokenBucket),
-                                       salt("rule", "limit", {{ScopePart::kAttribute, "other"}}, Algorithm::kTokenBucket),
-                                       salt("rule", "limit", kUserAndIp, Algorithm::kTokenBucket),
-                                       salt("rule", "limit", {kUserAndIp[1], kUserAndIp[0]}, Algorithm::kTokenBucket),
-                                       salt("rule", "limit", kUser, Algorithm::kFixedWindow)};
+  const std::set<std::string> salts = {
+      base,
+      salt("rule2", "limit", kUser, Algorithm::kTokenBucket),
+      salt("rule", "limit2", kUser, Algorithm::kTokenBucket),
+      salt("limit", "rule", kUser, Algorithm::kTokenBucket),
+      salt("rulel", "imit", kUser, Algorithm::kTokenBucket),
+      salt("rule", "limit", kIp, Algorithm::kTokenBucket),
+      salt("rule", "limit", kTenant, Algorithm::kTokenBucket),
+      salt("rule", "limit", {{ScopePart::kAttribute, "other"}}, Algorithm::kTokenBucket),
+      salt("rule", "limit", kUserAndIp, Algorithm::kTokenBucket),
+      salt("rule", "limit", {kUserAndIp[1], kUserAndIp[0]}, Algorithm::kTokenBucket),
+      salt("rule", "limit", kUser, Algorithm::kFixedWindow)};
   EXPECT_EQ(salts.size(), 11u);
 }
 

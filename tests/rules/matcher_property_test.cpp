@@ -30,7 +30,8 @@ class Generator {
 
   std::string Path() {
     std::string path;
-    for (size_t depth = Below(6); depth > 0; --depth) path += "/" + Pick({"a", "b", "A", "ab", "abc-abc-abc-abc-abc", "x"});
+    for (size_t depth = Below(6); depth > 0; --depth)
+      path += "/" + Pick({"a", "b", "A", "ab", "abc-abc-abc-abc-abc", "x"});
     return path.empty() ? "/" : path + (Chance(4) ? "/" : "");
   }
 
@@ -89,7 +90,7 @@ std::string Describe(const RuleSet& set) {
 
 TEST(Semantics7RulesProperty, MatchAndMatchAllAgreeWithTheDefinition) {
   Generator generator(1);
-  for (int round = 0; round < 1500; ++round) {
+  for (int round = 0; round < 600; ++round) {
     const RuleSet set = generator.Rules();
     const Matcher matcher = Matcher::Compile(set);
     const Reference reference(set);
@@ -99,7 +100,8 @@ TEST(Semantics7RulesProperty, MatchAndMatchAllAgreeWithTheDefinition) {
       const std::vector<AttributeView> attributes = generator.Attributes();
       const std::vector<uint32_t> expected = reference.All(method, path, attributes);
       ASSERT_EQ(matcher.Match({method, path, attributes}), expected.empty() ? Matcher::kNone : expected.front())
-          << method << " " << path << "\n" << Describe(set);
+          << method << " " << path << "\n"
+          << Describe(set);
       for (const size_t room : {size_t{1}, size_t{3}, Matcher::kMaxMatches}) {
         std::vector<uint32_t> found(room);
         found.resize(matcher.MatchAll({method, path, attributes}, found));
@@ -113,7 +115,7 @@ TEST(Semantics7RulesProperty, MatchAndMatchAllAgreeWithTheDefinition) {
 
 TEST(Semantics7RulesProperty, ExplainAgreesWithTheDefinition) {
   Generator generator(2);
-  for (int round = 0; round < 1000; ++round) {
+  for (int round = 0; round < 400; ++round) {
     const RuleSet set = generator.Rules();
     const Matcher matcher = Matcher::Compile(set);
     const Reference reference(set);
@@ -139,18 +141,29 @@ TEST(Semantics7RulesProperty, ExplainAgreesWithTheDefinition) {
   }
 }
 
+std::vector<std::string> NamesOf(const RuleSet& set, const std::vector<uint32_t>& rules) {
+  std::vector<std::string> names;
+  for (const uint32_t rule : rules) names.push_back(set.rules[rule].name);
+  return names;
+}
+
 TEST(Semantics7RulesProperty, TheOrderInTheFileDoesNotMatter) {
   Generator generator(3);
   for (int round = 0; round < 500; ++round) {
     const RuleSet set = generator.Rules();
     RuleSet shuffled = set;
     generator.Shuffle(shuffled);
+    const Matcher of_set = Matcher::Compile(set);
+    const Matcher of_shuffled = Matcher::Compile(shuffled);
     for (int i = 0; i < 20; ++i) {
       const std::string method = generator.Method();
       const std::string path = generator.Path();
       const std::vector<AttributeView> attributes = generator.Attributes();
-      ASSERT_EQ(Matched(set, method, path, attributes), Matched(shuffled, method, path, attributes)) << Describe(set);
-      ASSERT_EQ(AllMatched(set, method, path, attributes), AllMatched(shuffled, method, path, attributes));
+      std::vector<uint32_t> found(Matcher::kMaxMatches);
+      std::vector<uint32_t> found_shuffled(Matcher::kMaxMatches);
+      found.resize(of_set.MatchAll({method, path, attributes}, found));
+      found_shuffled.resize(of_shuffled.MatchAll({method, path, attributes}, found_shuffled));
+      ASSERT_EQ(NamesOf(set, found), NamesOf(shuffled, found_shuffled)) << Describe(set);
     }
   }
 }
@@ -180,7 +193,7 @@ RuleSet WithoutUnreachable(const RuleSet& set) {
 TEST(Semantics7RulesProperty, UnreachableRulesMakeNoDifference) {
   Generator generator(4);
   size_t dropped = 0;
-  for (int round = 0; round < 1500; ++round) {
+  for (int round = 0; round < 600; ++round) {
     RuleSet set = generator.Rules();
     set.match_all = false;
     const RuleSet rest = WithoutUnreachable(set);
@@ -196,10 +209,11 @@ TEST(Semantics7RulesProperty, UnreachableRulesMakeNoDifference) {
       const uint32_t after = of_rest.Match({method, path, attributes});
       ASSERT_EQ(before == Matcher::kNone, after == Matcher::kNone) << Describe(set);
       if (before == Matcher::kNone) continue;
-      ASSERT_TRUE(AreTwins(set, set.rules[before], rest.rules[after])) << method << " " << path << "\n" << Describe(set);
+      ASSERT_TRUE(AreTwins(set, set.rules[before], rest.rules[after])) << method << " " << path << "\n"
+                                                                       << Describe(set);
     }
   }
-  EXPECT_GT(dropped, 300u);
+  EXPECT_GT(dropped, 100u);
 }
 
 }  // namespace

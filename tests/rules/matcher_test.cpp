@@ -27,8 +27,8 @@ TEST(Semantics7Rules, ASlashAtThePrefixsEndMeansNothing) {
 }
 
 TEST(Semantics7Rules, ExactIsTheWholePath) {
-  const RuleSet set = SetOf({RuleBuilder("bare", "/login").Exact(), RuleBuilder("slash", "/in/").Exact(),
-                             RuleBuilder("root", "/").Exact()});
+  const RuleSet set = SetOf(
+      {RuleBuilder("bare", "/login").Exact(), RuleBuilder("slash", "/in/").Exact(), RuleBuilder("root", "/").Exact()});
   EXPECT_EQ(Matched(set, "GET", "/login"), "bare");
   EXPECT_EQ(Matched(set, "GET", "/login/"), "-");
   EXPECT_EQ(Matched(set, "GET", "/login/x"), "-");
@@ -80,16 +80,16 @@ TEST(Semantics7Rules, LengthGoesBeforeLiteralSegments) {
 }
 
 TEST(Semantics7Rules, ALiteralSegmentGoesBeforeAParameterFromTheLeft) {
-  const RuleSet set = SetOf({RuleBuilder("left", "/a/{y}/c"), RuleBuilder("right", "/{x}/b/c"),
-                             RuleBuilder("none", "/{x}/{y}/{z}")});
+  const RuleSet set =
+      SetOf({RuleBuilder("left", "/a/{y}/c"), RuleBuilder("right", "/{x}/b/c"), RuleBuilder("none", "/{x}/{y}/{z}")});
   EXPECT_EQ(Matched(set, "GET", "/a/b/c"), "left");
   EXPECT_EQ(Matched(set, "GET", "/q/b/c"), "right");
   EXPECT_EQ(Matched(set, "GET", "/a/b/q"), "none");
 }
 
 TEST(Semantics7Rules, TheOtherBranchIsTakenWhenTheLiteralOneEnds) {
-  const RuleSet set = SetOf({RuleBuilder("short", "/a/b"), RuleBuilder("long", "/{x}/{y}/c/d"),
-                             RuleBuilder("dead-end", "/a/b/c/e/f")});
+  const RuleSet set =
+      SetOf({RuleBuilder("short", "/a/b"), RuleBuilder("long", "/{x}/{y}/c/d"), RuleBuilder("dead-end", "/a/b/c/e/f")});
   EXPECT_EQ(Matched(set, "GET", "/a/b/c/d"), "long");
   EXPECT_EQ(Matched(set, "GET", "/a/b/c/e"), "short");
   EXPECT_EQ(Matched(set, "GET", "/a/b/c/e/f/g"), "dead-end");
@@ -126,7 +126,8 @@ TEST(Semantics7Rules, AMethodThatFailsFallsThroughToAShorterPath) {
 }
 
 TEST(Semantics7Rules, FewerMethodsAreMoreSpecific) {
-  const RuleSet set = SetOf({RuleBuilder("both", "/a").Methods({"GET", "POST"}), RuleBuilder("get", "/a").Methods({"GET"})});
+  const RuleSet set =
+      SetOf({RuleBuilder("both", "/a").Methods({"GET", "POST"}), RuleBuilder("get", "/a").Methods({"GET"})});
   EXPECT_EQ(Matched(set, "GET", "/a"), "get");
   EXPECT_EQ(Matched(set, "POST", "/a"), "both");
 }
@@ -143,7 +144,8 @@ TEST(Semantics7Rules, ConditionsRestrictARule) {
 }
 
 TEST(Semantics7Rules, AMethodGoesBeforeConditions) {
-  const RuleSet set = SetOf({RuleBuilder("get", "/a").Methods({"GET"}), RuleBuilder("pro", "/a").When({{"plan", "pro"}})});
+  const RuleSet set =
+      SetOf({RuleBuilder("get", "/a").Methods({"GET"}), RuleBuilder("pro", "/a").When({{"plan", "pro"}})});
   EXPECT_EQ(Matched(set, "GET", "/a", {{"plan", "pro"}}), "get");
   EXPECT_EQ(Matched(set, "PUT", "/a", {{"plan", "pro"}}), "pro");
 }
@@ -167,8 +169,8 @@ TEST(Semantics7Rules, AnEmptyValueIsAValue) {
 }
 
 TEST(Semantics7Rules, IgnoreCaseIsForPathsOnly) {
-  RuleSet set = SetOf({RuleBuilder("orders", "/Api/ORDERS-of-the-long-kind/{id}"), RuleBuilder("lit", "/Lit/Ab").Literal(),
-                       RuleBuilder("pro", "/x").When({{"Plan", "Pro"}})});
+  RuleSet set = SetOf({RuleBuilder("orders", "/Api/ORDERS-of-the-long-kind/{id}"),
+                       RuleBuilder("lit", "/Lit/Ab").Literal(), RuleBuilder("pro", "/x").When({{"Plan", "Pro"}})});
   EXPECT_EQ(Matched(set, "GET", "/api/orders-of-the-long-kind/1"), "-");
   set.ignore_case = true;
   EXPECT_EQ(Matched(set, "GET", "/aPi/oRders-of-the-long-kinD/1"), "orders");
@@ -241,9 +243,10 @@ std::string Explained(const RuleSet& set, std::string_view method, std::string_v
 }
 
 TEST(Semantics7Rules, ExplainNamesThePassedOver) {
-  RuleSet set = SetOf({RuleBuilder("deep", "/a/b").Methods({"PUT", "POST"}), RuleBuilder("pro", "/a").When({{"plan", "pro"}}),
-                       RuleBuilder("a", "/a"), RuleBuilder("get", "/a").Methods({"GET", "HEAD"}), RuleBuilder("all", ""),
-                       RuleBuilder("other", "/b"), RuleBuilder("rest", "").Default()});
+  RuleSet set =
+      SetOf({RuleBuilder("deep", "/a/b").Methods({"PUT", "POST"}), RuleBuilder("pro", "/a").When({{"plan", "pro"}}),
+             RuleBuilder("a", "/a"), RuleBuilder("get", "/a").Methods({"GET", "HEAD"}), RuleBuilder("all", ""),
+             RuleBuilder("other", "/b"), RuleBuilder("rest", "").Default()});
   EXPECT_EQ(Explained(set, "GET", "/a/b"), "deep:method pro:condition a:less-specific all:less-specific ");
   EXPECT_EQ(Explained(set, "PUT", "/a", {{"plan", "pro"}}), "get:method a:less-specific all:less-specific ");
   set.match_all = true;

@@ -59,7 +59,8 @@ TEST(Semantics7Paths, AbsoluteFormLosesItsAuthority) {
 }
 
 TEST(Semantics7Paths, OtherTargetsGetASlash) {
-  ExpectNormal({{"", "/"}, {"*", "/*"}, {"example.com:443", "/example.com:443"}, {"a/../b", "/b"}, {"..", "/"}, {"x;y", "/x"}});
+  ExpectNormal(
+      {{"", "/"}, {"*", "/*"}, {"example.com:443", "/example.com:443"}, {"a/../b", "/b"}, {"..", "/"}, {"x;y", "/x"}});
 }
 
 // B153
@@ -90,7 +91,13 @@ TEST(Semantics7Paths, UnreservedEscapesAreDecodedOnce) {
 }
 
 TEST(Semantics7Paths, InvalidEscapesStay) {
-  ExpectNormal({{"/%", "/%"}, {"/%4", "/%4"}, {"/%zz", "/%zz"}, {"/%4g", "/%4g"}, {"/a%/b", "/a%/b"}, {"/%%41", "/%A"}, {"/%4%31", "/%41"}});
+  ExpectNormal({{"/%", "/%"},
+                {"/%4", "/%4"},
+                {"/%zz", "/%zz"},
+                {"/%4g", "/%4g"},
+                {"/a%/b", "/a%/b"},
+                {"/%%41", "/%A"},
+                {"/%4%31", "/%41"}});
 }
 
 // B159
@@ -113,9 +120,9 @@ TEST(Semantics7Paths, DotSegmentsAndRepeatedSlashesAreResolved) {
 }
 
 std::string RandomTarget(std::mt19937& random) {
-  static const std::vector<std::string> kPieces = {"/", "/",  ".",   "..",  ";",     "?",    "#",    "%2e", "%2F",
-                                                   "a", "bc", "%41", "%",   "%25",   "%252", "%zz",  "*",   "http://h",
-                                                   "A", "~",  "\xff", "{x}", "//../", "/.",   "%2f%2", std::string(1, '\0')};
+  static const std::vector<std::string> kPieces = {
+      "/",   "/",    ".",   "..", ";",        "?", "#", "%2e",  "%2F", "a",     "bc", "%41",   "%",
+      "%25", "%252", "%zz", "*",  "http://h", "A", "~", "\xff", "{x}", "//../", "/.", "%2f%2", std::string(1, '\0')};
   std::string target;
   for (size_t pieces = random() % 12; pieces > 0; --pieces) target += kPieces[random() % kPieces.size()];
   return target;

@@ -119,8 +119,9 @@ class Reference {
       values.push_back(condition.value);
     }
     const size_t shorter = starts_with ? SIZE_MAX - rule.path.size() : 0;
-    return {SIZE_MAX - kinds.size(), kinds, kind,  shorter, rule.methods.empty(), SIZE_MAX - names.size(), names,
-            rule.methods.size(),     values, rule.methods, rule.name};
+    return {
+        SIZE_MAX - kinds.size(), kinds,  kind,         shorter,  rule.methods.empty(), SIZE_MAX - names.size(), names,
+        rule.methods.size(),     values, rule.methods, rule.name};
   }
 
   const RuleSet& set_;

@@ -74,7 +74,7 @@ TEST(Semantics7Routes, NoRouteHidesAnother) { EXPECT_TRUE(FindUnreachable(Routes
 TEST(Semantics7Routes, AgreeWithTheDefinition) {
   const Matcher matcher = Matcher::Compile(Routes());
   const Reference reference(Routes());
-  for (size_t i = 0; i < Routes().rules.size(); i += 7) {
+  for (size_t i = 0; i < Routes().rules.size(); i += 41) {
     const std::string path = FillIn(Routes().rules[i].path, 0) + "/more";
     for (const char* method : {"GET", "DELETE"}) {
       std::vector<uint32_t> found(Matcher::kMaxMatches);

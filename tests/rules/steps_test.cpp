@@ -65,7 +65,9 @@ TEST(Semantics7Steps, BelowOneParameter) {
 
 TEST(Semantics7Steps, OneTenantEach) {
   ExpectFlat(
-      [](uint32_t i) { return RuleBuilder("r" + std::to_string(i), "/api").When({{"tenant", std::to_string(i)}}); },
+      [](uint32_t i) {
+        return RuleBuilder("r" + std::to_string(i), "/api").When({{"tenant", std::to_string(i)}});
+      },
       [](const Matcher& matcher, uint32_t i) {
         const std::string tenant = std::to_string(i);
         const AttributeView attribute{"tenant", tenant};
@@ -76,7 +78,9 @@ TEST(Semantics7Steps, OneTenantEach) {
 
 TEST(Semantics7Steps, StartsWith) {
   ExpectFlat(
-      [](uint32_t i) { return RuleBuilder("r" + std::to_string(i), "/lit-" + std::to_string(1'000'000 + i)).Literal(); },
+      [](uint32_t i) {
+        return RuleBuilder("r" + std::to_string(i), "/lit-" + std::to_string(1'000'000 + i)).Literal();
+      },
       [](const Matcher& matcher, uint32_t i) {
         const std::string path = "/lit-" + std::to_string(1'000'000 + i) + "-and-more";
         EXPECT_EQ(matcher.Match({"GET", path, {}}), i);
@@ -127,7 +131,8 @@ TEST(Semantics7Steps, NothingIsLookedAtThatCannotBeMoreSpecific) {
 }
 
 TEST(Semantics7Steps, ALongPathCostsNoMoreThanTheRulesAreDeep) {
-  const RuleSet set = SetOf({RuleBuilder("a", "/a/{x}/a/{y}"), RuleBuilder("b", "/{x}/a/{y}/a"), RuleBuilder("l", "/a/a").Literal()});
+  const RuleSet set =
+      SetOf({RuleBuilder("a", "/a/{x}/a/{y}"), RuleBuilder("b", "/{x}/a/{y}/a"), RuleBuilder("l", "/a/a").Literal()});
   const Matcher matcher = Matcher::Compile(set);
   const auto steps = [&](int segments) {
     std::string path;

@@ -16,18 +16,19 @@ std::string Reported(const RuleSet& set) {
 }
 
 TEST(Semantics7Unreachable, RulesThatDifferAreReachable) {
-  EXPECT_EQ(Reported(SetOf({RuleBuilder("both", "/a").Methods({"GET", "POST"}), RuleBuilder("get", "/a").Methods({"GET"}),
-                            RuleBuilder("any", "/a/"), RuleBuilder("slash", "/a/").Exact(),
-                            RuleBuilder("literal", "/a").Literal(), RuleBuilder("longer", "/ab").Literal(),
-                            RuleBuilder("param", "/{x}"), RuleBuilder("when", "/a").When({{"k", "v"}}),
-                            RuleBuilder("other", "/a").When({{"k", "w"}}), RuleBuilder("all-get", "").Methods({"GET"}),
-                            RuleBuilder("default", "").Default()})),
+  EXPECT_EQ(Reported(SetOf({RuleBuilder("both", "/a").Methods({"GET", "POST"}),
+                            RuleBuilder("get", "/a").Methods({"GET"}), RuleBuilder("any", "/a/"),
+                            RuleBuilder("slash", "/a/").Exact(), RuleBuilder("literal", "/a").Literal(),
+                            RuleBuilder("longer", "/ab").Literal(), RuleBuilder("param", "/{x}"),
+                            RuleBuilder("when", "/a").When({{"k", "v"}}), RuleBuilder("other", "/a").When({{"k", "w"}}),
+                            RuleBuilder("all-get", "").Methods({"GET"}), RuleBuilder("default", "").Default()})),
             "");
 }
 
 TEST(Semantics7Unreachable, TheLaterOfTwoEqualRulesIsReported) {
-  EXPECT_EQ(Reported(SetOf({RuleBuilder("z", "/a"), RuleBuilder("b", "/x"), RuleBuilder("a", "/a"), RuleBuilder("c", "/a")})),
-            "a<z c<z ");
+  EXPECT_EQ(
+      Reported(SetOf({RuleBuilder("z", "/a"), RuleBuilder("b", "/x"), RuleBuilder("a", "/a"), RuleBuilder("c", "/a")})),
+      "a<z c<z ");
   EXPECT_EQ(Reported(SetOf({RuleBuilder("one", "/a/{x}/b"), RuleBuilder("two", "/a/{y}/b")})), "two<one ");
   EXPECT_EQ(Reported(SetOf({RuleBuilder("one", "/a/"), RuleBuilder("two", "/a")})), "two<one ");
   EXPECT_EQ(Reported(SetOf({RuleBuilder("one", ""), RuleBuilder("two", "/"), RuleBuilder("three", "/").Literal()})),
@@ -42,8 +43,8 @@ TEST(Semantics7Unreachable, CaseCountsUnlessItIsIgnored) {
 }
 
 TEST(Semantics7Unreachable, MethodsTakenOneByOne) {
-  EXPECT_EQ(Reported(SetOf({RuleBuilder("both", "/a").Methods({"GET", "POST"}), RuleBuilder("get", "/a").Methods({"GET"}),
-                            RuleBuilder("post", "/a").Methods({"POST"})})),
+  EXPECT_EQ(Reported(SetOf({RuleBuilder("both", "/a").Methods({"GET", "POST"}),
+                            RuleBuilder("get", "/a").Methods({"GET"}), RuleBuilder("post", "/a").Methods({"POST"})})),
             "both<get ");
 }
 
@@ -51,7 +52,8 @@ TEST(Semantics7Unreachable, ALiteralBehindItsOwnPrefix) {
   EXPECT_EQ(Reported(SetOf({RuleBuilder("literal", "/a/").Literal(), RuleBuilder("prefix", "/a")})), "literal<prefix ");
   EXPECT_EQ(Reported(SetOf({RuleBuilder("literal", "/a/").Literal().Methods({"GET"}), RuleBuilder("prefix", "/a")})),
             "literal<prefix ");
-  EXPECT_EQ(Reported(SetOf({RuleBuilder("literal", "/a/").Literal(), RuleBuilder("prefix", "/a").Methods({"GET"})})), "");
+  EXPECT_EQ(Reported(SetOf({RuleBuilder("literal", "/a/").Literal(), RuleBuilder("prefix", "/a").Methods({"GET"})})),
+            "");
 }
 
 TEST(Semantics7Unreachable, ADefaultBesideARuleForEverything) {
