@@ -32,7 +32,8 @@ static inline rl_status ratel_error_end(rl_status status, const rl_error *error,
 /* ---- strings ---- */
 
 static inline rl_str ratel_str(_GoString_ text) {
-  const rl_str out = {_GoStringPtr(text), _GoStringLen(text)};
+  const uint64_t size = _GoStringLen(text);
+  const rl_str out = {size == 0 ? "" : _GoStringPtr(text), size};
   return out;
 }
 
