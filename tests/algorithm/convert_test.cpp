@@ -8,6 +8,7 @@
 #include <random>
 #include <vector>
 
+#include "algorithm/bucket.hpp"
 #include "property/engine.hpp"
 
 namespace ratel {
@@ -187,6 +188,62 @@ TEST(Convert, HandsNothingBackForAnyNumbers) {
     const Outcome outcome = Step(to, copy, to.TickOf(now), to.capacity, Spend::kNo);
     ASSERT_GT(outcome.reset_at, to.TickOf(now));
   }
+}
+
+__extension__ typedef __int128 Int;
+
+/// What a bucket of `to` has to owe at least at the reload, in credits of `from` times units of `to`: exact, unrounded.
+Int OwedAtLeast(const Numbers& from, const Numbers& to, uint64_t debt) {
+  const Int scale = to.unit;
+  const Int capacity = static_cast<Int>(to.capacity) * from.unit * scale;
+  if (to.spec.algorithm == kLeakyBucket) {
+    const Int beyond = std::min(capacity, std::max<Int>(0, static_cast<Int>(debt) - from.full) * scale);
+    return std::min(static_cast<Int>(debt) * scale, capacity + beyond);
+  }
+  const Int level = (static_cast<Int>(from.full) - debt) * scale;
+  return capacity - std::max(-capacity, std::min(level, capacity));
+}
+
+// From the reload on, and not earlier than the stored instant, a bucket is paid back at the new rate and no faster: neither what the rounding of
+// credits nor what the rounding of ticks gives is handed to the key.
+TEST(Convert, ABucketIsPaidBackAtTheNewRateAndNoFaster) {
+  constexpr uint64_t kSeed = 77;
+  SCOPED_TRACE(kSeed);
+  std::mt19937_64 random(kSeed);
+  int coarse = 0;
+  int ahead = 0;
+  for (int i = 0; i < 60'000; ++i) {
+    const Algorithm algorithm = random() % 2 ? kTokenBucket : kLeakyBucket;
+    const auto spec = [&] {
+      return LimitSpec{algorithm, 1 + random() % 1000, (1 + random() % 86'400) * kSecond,
+                       1 + (random() >> (34 + random() % 30))};
+    };
+    const auto from = Resolve(spec());
+    const auto to = Resolve(spec());
+    if (!from || !to || from->spec == to->spec) continue;
+    const Micros now = kStart + random() % (1000 * kSecond);
+    State state;
+    Step(*from, state, from->TickOf(now - random() % kSecond), 1 + random() % from->capacity, Spend::kYes);
+    if (random() % 3 == 0) Settle(*from, state, from->TickOf(now), 0, 0, random() % (2 * from->capacity));
+    const Micros asked = random() % 3 == 0 ? now - random() % from->spec.window : now;
+    const Level level = LevelAt(*from, state, from->TickOf(asked));
+    if (level.debt == 0) continue;
+    const State converted = Convert(*from, *to, state, asked);
+    const Micros since = std::max(asked, level.at * from->tick);
+    coarse += to->tick > from->tick ? 1 : 0;
+    ahead += since > asked ? 1 : 0;
+    const Int owed = OwedAtLeast(*from, *to, level.debt);
+    for (const Micros later :
+         {Micros{0}, Micros{1}, to->tick - 1, to->tick, 7 * to->tick + 3, random() % to->spec.window}) {
+      const Micros at = since + later;
+      const Int debt = LevelAt(*to, converted, to->TickOf(at)).debt;
+      const Int paid = static_cast<Int>(later) * to->refill * from->unit;
+      ASSERT_GE(debt * from->unit * to->tick + paid, owed * to->tick)
+          << ToText(algorithm) << ' ' << i << " later " << later << " ticks " << from->tick << ' ' << to->tick;
+    }
+  }
+  EXPECT_GT(coarse, 500);
+  EXPECT_GT(ahead, 500);
 }
 
 }  // namespace
