@@ -34,7 +34,8 @@ inline rl_status CheckPath(rl_str path, const char* argument, const ErrorOut& er
 inline rl_status CheckBuffer(const char* buffer, uint64_t capacity, uint64_t* needed, const ErrorOut& error) noexcept {
   if (needed == nullptr) return error.Fail(RL_E_INVALID_ARGUMENT, "needed is NULL");
   *needed = 0;
-  if (buffer == nullptr && capacity != 0) return error.Fail(RL_E_INVALID_ARGUMENT, "buffer is NULL but capacity is not 0");
+  if (buffer == nullptr && capacity != 0)
+    return error.Fail(RL_E_INVALID_ARGUMENT, "buffer is NULL but capacity is not 0");
   return RL_OK;
 }
 

@@ -15,7 +15,8 @@ rl_status CheckRules(const rl_config& config, const ErrorOut& error) noexcept {
     if (!config.faults.empty()) return error.Fail(config.faults);
     return error.Fail(RL_E_CONFIG, "the config's rules were refused: clear it, or destroy it");
   }
-  if (config.builder.rules().rules.empty()) return error.Fail(RL_E_CONFIG, "no rules: a limiter without any limits nothing");
+  if (config.builder.rules().rules.empty())
+    return error.Fail(RL_E_CONFIG, "no rules: a limiter without any limits nothing");
   return RL_OK;
 }
 
@@ -28,7 +29,8 @@ rl_status CheckLoadable(const rl_config* config, const ErrorOut& error) noexcept
   return error.Fail(RL_E_STATE, "the config's rules were refused before: clear it, or destroy it");
 }
 
-/// Keeps the faults of a load that failed and tells the first. A file that could not be read leaves the config usable.
+/// Keeps the faults of a load that failed and tells the first. A file that could not be read leaves the config
+/// usable.
 rl_status Refuse(rl_config& config, std::vector<Error> faults, const ErrorOut& error) noexcept {
   config.faults = std::move(faults);
   if (config.faults.empty()) {

@@ -61,7 +61,9 @@ rl_status ErrorOut::Fail(rl_status status, const char* format, ...) const noexce
   return status;
 }
 
-rl_status ErrorOut::Fail(const std::vector<Error>& faults) const noexcept { return Fail(faults.front(), faults.size()); }
+rl_status ErrorOut::Fail(const std::vector<Error>& faults) const noexcept {
+  return Fail(faults.front(), faults.size());
+}
 
 rl_status ErrorOut::Fail(const Error& fault, size_t count) const noexcept {
   const rl_status status = fault.status == Status::kOk ? RL_E_CONFIG : ToC(fault.status);

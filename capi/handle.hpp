@@ -28,12 +28,14 @@ inline constexpr uint64_t kCompletionMagic = 0x7261'7465'6c44'6f6e;
 
 template <class Handle>
 bool IsLive(const Handle* handle) noexcept {
-  return handle != nullptr && reinterpret_cast<uintptr_t>(handle) % alignof(Handle) == 0 && handle->magic.Is(Handle::kMagic);
+  return handle != nullptr && reinterpret_cast<uintptr_t>(handle) % alignof(Handle) == 0 &&
+         handle->magic.Is(Handle::kMagic);
 }
 
 template <class Handle>
 rl_status CheckHandle(const Handle* handle, const char* argument, const ErrorOut& error) noexcept {
-  if (IsLive(handle)) [[likely]] return RL_OK;
+  if (IsLive(handle)) [[likely]]
+    return RL_OK;
   if (handle == nullptr) return error.Fail(RL_E_INVALID_ARGUMENT, "%s is NULL", argument);
   return error.Fail(RL_E_STATE, "%s is not in use: it was destroyed, or it points to something else", argument);
 }

@@ -8,7 +8,8 @@
 
 namespace ratel::capi {
 
-/// Owns the callbacks from construction on: their `destroy` runs with it. Throw std::bad_alloc only, and then own nothing.
+/// Owns the callbacks from construction on: their `destroy` runs with it. Throw std::bad_alloc only, and then own
+/// nothing.
 std::unique_ptr<Clock> MakeHostClock(const rl_clock& clock);
 std::unique_ptr<Log> MakeHostLog(const rl_log& log);
 

@@ -67,7 +67,8 @@ class HostStorage final : public Storage {
 
   Status EvictIdle(Micros cutoff, uint64_t& evicted) noexcept override {
     evicted = 0;
-    return table_.sweep == nullptr ? Status::kUnsupported : ResultOf(table_.sweep(table_.self, cutoff * 1000, &evicted));
+    return table_.sweep == nullptr ? Status::kUnsupported
+                                   : ResultOf(table_.sweep(table_.self, cutoff * 1000, &evicted));
   }
 
   Status KeyCount(uint64_t& keys) noexcept override {

@@ -8,8 +8,8 @@
 
 namespace ratel::capi {
 
-/// Owns the table from construction on: its `destroy` runs with it, after the last asynchronous operation has ended. Throws
-/// std::bad_alloc only, and then owns nothing.
+/// Owns the table from construction on: its `destroy` runs with it, after the last asynchronous operation has ended.
+/// Throws std::bad_alloc only, and then owns nothing.
 std::unique_ptr<Storage> MakeHostStorage(const rl_storage& table);
 
 }  // namespace ratel::capi

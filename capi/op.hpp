@@ -19,14 +19,15 @@ class HostStorage;
 /// A state that was held as bytes: read, decided on, and written as bytes again. One thread at a time.
 class HeldState {
  public:
-  /// Reads `bytes` for a charge at an instant. Bytes that are no state of its algorithm count as none; one written under other numbers is
-  /// converted. Throws std::bad_alloc.
+  /// Reads `bytes` for a charge at an instant. Bytes that are no state of its algorithm count as none; one written
+  /// under other numbers is converted. Throws std::bad_alloc.
   void Read(std::string_view bytes, const Charge& charge, Micros now);
 
   /// Decides, and spends when that is asked for and admitted. Throws std::bad_alloc.
   Outcome Decide(uint64_t cost, Spend spend);
 
-  /// The charge is admitted but the request is not: what stays is the clock firewall's repair.
+  /// The request as a whole is denied: nothing is spent, what stays is the clock firewall's repair. Throws
+  /// std::bad_alloc.
   void Repair();
 
   /// See Settle. Throws std::bad_alloc.
@@ -66,7 +67,8 @@ struct rl_completion {
   ratel::capi::HostStorage* storage = nullptr;
 };
 
-/// Pooled by its storage and freed with it, so that a late rl_step or a second finish meets a closed operation and not freed memory.
+/// Pooled by its storage and freed with it, so that a late rl_step or a second finish meets a closed operation and
+/// not freed memory.
 struct rl_op {
   static constexpr uint64_t kMagic = ratel::capi::kOpMagic;
   ratel::capi::Magic magic{kMagic};

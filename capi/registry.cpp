@@ -25,7 +25,8 @@ std::unique_ptr<Storage> MakeEmbedded(const rl_config& config) {
 /// The host's callbacks, on their way from a config to a registry: they go back unless the registry was made.
 class Handover {
  public:
-  Handover(rl_config& config, Registry::Options& options) noexcept : config_(config), options_(options), host_(config.storage != nullptr) {
+  Handover(rl_config& config, Registry::Options& options) noexcept
+      : config_(config), options_(options), host_(config.storage != nullptr) {
     options_.clock = std::move(config_.clock);
     options_.log = std::move(config_.log);
     if (host_) options_.storage = std::move(config_.storage);
@@ -198,7 +199,8 @@ rl_status rl_rule_id(const rl_registry* registry, rl_str name, uint32_t* out, rl
     *out = registry->engine->RuleId(View(name));
     if (*out != 0) return RL_OK;
     const int shown = static_cast<int>(name.size < 128 ? name.size : 128);
-    return error.Fail(RL_E_NOT_FOUND, "no rule in force has the name \"%.*s\"", shown, name.data == nullptr ? "" : name.data);
+    return error.Fail(RL_E_NOT_FOUND, "no rule in force has the name \"%.*s\"", shown,
+                      name.data == nullptr ? "" : name.data);
   });
 }
 

@@ -6,23 +6,26 @@
 namespace ratel::capi {
 namespace {
 
-static_assert(static_cast<int>(Source::kAction) == RL_SOURCE_ACTION && static_cast<int>(Source::kExact) == RL_SOURCE_EXACT);
+static_assert(static_cast<int>(Source::kAction) == RL_SOURCE_ACTION &&
+              static_cast<int>(Source::kExact) == RL_SOURCE_EXACT);
 static_assert(static_cast<int>(Source::kLeased) == RL_SOURCE_LEASED);
 static_assert(static_cast<int>(Source::kCachedDenial) == RL_SOURCE_CACHED_DENIAL);
 static_assert(static_cast<int>(Source::kLocalFallback) == RL_SOURCE_LOCAL_FALLBACK);
 static_assert(static_cast<int>(Source::kFailOpen) == RL_SOURCE_FAIL_OPEN);
 static_assert(static_cast<int>(Source::kFailClosed) == RL_SOURCE_FAIL_CLOSED);
 static_assert(static_cast<int>(Source::kNoRule) == RL_SOURCE_NO_RULE);
-static_assert(static_cast<int>(Reason::kNone) == RL_REASON_NONE && static_cast<int>(Reason::kLimited) == RL_REASON_LIMITED);
+static_assert(static_cast<int>(Reason::kNone) == RL_REASON_NONE &&
+              static_cast<int>(Reason::kLimited) == RL_REASON_LIMITED);
 static_assert(static_cast<int>(Reason::kNeverFits) == RL_REASON_NEVER_FITS);
-static_assert(static_cast<int>(Reason::kBlocked) == RL_REASON_BLOCKED && static_cast<int>(Reason::kStore) == RL_REASON_STORE);
+static_assert(static_cast<int>(Reason::kBlocked) == RL_REASON_BLOCKED &&
+              static_cast<int>(Reason::kStore) == RL_REASON_STORE);
 static_assert(kCostOfRule == RL_COST_OF_RULE && kNever == RL_NEVER);
 
 bool IsBytes(rl_str text) noexcept { return (text.data != nullptr || text.size == 0) && text.size <= kMaxBytes; }
 
 rl_status CheckStrings(const rl_request& in, const ErrorOut& error) noexcept {
-  if (IsBytes(in.method) && IsBytes(in.path) && IsBytes(in.user) && IsBytes(in.api_key) && IsBytes(in.ip) && IsBytes(in.key))
-      [[likely]] {
+  if (IsBytes(in.method) && IsBytes(in.path) && IsBytes(in.user) && IsBytes(in.api_key) && IsBytes(in.ip) &&
+      IsBytes(in.key)) [[likely]] {
     return RL_OK;
   }
   rl_status status = CheckBytes(in.method, "request.method", error);
@@ -34,13 +37,16 @@ rl_status CheckStrings(const rl_request& in, const ErrorOut& error) noexcept {
   return status;
 }
 
-rl_status ReadAttributes(const rl_request& in, std::span<AttributeView> room, Request& out, const ErrorOut& error) noexcept {
+rl_status ReadAttributes(const rl_request& in, std::span<AttributeView> room, Request& out,
+                         const ErrorOut& error) noexcept {
   if (in.attribute_count == 0) return RL_OK;
   if (in.attributes == nullptr) {
-    return error.Fail(RL_E_INVALID_ARGUMENT, "request.attributes is NULL but attribute_count is %u", in.attribute_count);
+    return error.Fail(RL_E_INVALID_ARGUMENT, "request.attributes is NULL but attribute_count is %u",
+                      in.attribute_count);
   }
   if (in.attribute_count > kMaxAttributes) {
-    return error.Fail(RL_E_INVALID_ARGUMENT, "request.attribute_count is %u, more than %u", in.attribute_count, kMaxAttributes);
+    return error.Fail(RL_E_INVALID_ARGUMENT, "request.attribute_count is %u, more than %u", in.attribute_count,
+                      kMaxAttributes);
   }
   for (uint32_t i = 0; i < in.attribute_count; ++i) {
     rl_status status = CheckBytes(in.attributes[i].name, "request.attributes name", error);
@@ -55,17 +61,22 @@ rl_status ReadAttributes(const rl_request& in, std::span<AttributeView> room, Re
 }  // namespace
 
 rl_status CheckCost(int64_t cost, const ErrorOut& error) noexcept {
-  if (cost >= 1 || cost == RL_COST_OF_RULE) [[likely]] return RL_OK;
-  return error.Fail(RL_E_INVALID_ARGUMENT, "cost is %lld: at least 1, or RL_COST_OF_RULE; to look without spending there is rl_peek",
+  if (cost >= 1 || cost == RL_COST_OF_RULE) [[likely]]
+    return RL_OK;
+  return error.Fail(RL_E_INVALID_ARGUMENT,
+                    "cost is %lld: at least 1, or RL_COST_OF_RULE; to look without spending there is rl_peek",
                     static_cast<long long>(cost));
 }
 
 rl_status CheckNow(uint64_t now_ns, const ErrorOut& error) noexcept {
-  if (now_ns <= RL_NOW_MAX_NS) [[likely]] return RL_OK;
-  return error.Fail(RL_E_INVALID_ARGUMENT, "now_ns is %llu, above RL_NOW_MAX_NS", static_cast<unsigned long long>(now_ns));
+  if (now_ns <= RL_NOW_MAX_NS) [[likely]]
+    return RL_OK;
+  return error.Fail(RL_E_INVALID_ARGUMENT, "now_ns is %llu, above RL_NOW_MAX_NS",
+                    static_cast<unsigned long long>(now_ns));
 }
 
-rl_status ReadRequest(const rl_request& in, std::span<AttributeView> room, Request& out, const ErrorOut& error) noexcept {
+rl_status ReadRequest(const rl_request& in, std::span<AttributeView> room, Request& out,
+                      const ErrorOut& error) noexcept {
   if (in.flags != 0) return error.Fail(RL_E_INVALID_ARGUMENT, "request.flags: unknown bits 0x%x", in.flags);
   if (in.rule == 0 && in.key.size != 0) {
     return error.Fail(RL_E_INVALID_ARGUMENT, "request.key goes with request.rule, which is 0");

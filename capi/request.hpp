@@ -16,7 +16,8 @@ namespace ratel::capi {
 /// Attributes that one request may carry.
 inline constexpr uint32_t kMaxAttributes = 64;
 
-/// Room on the stack of a call for some values that are written before they are read: clearing it would cost more than a decision.
+/// Room on the stack of a call for some values that are written before they are read: clearing it would cost more
+/// than a decision.
 template <class T, size_t kCount>
 class Room {
  public:
@@ -32,9 +33,10 @@ class Room {
   };
 };
 
-/// Checks a request and puts it into the engine's words. Its bytes are borrowed, its attributes go to the front of `room`, which has to hold
-/// kMaxAttributes.
-rl_status ReadRequest(const rl_request& in, std::span<AttributeView> room, Request& out, const ErrorOut& error) noexcept;
+/// Checks a request and puts it into the engine's words. Its bytes are borrowed, its attributes go to the front of
+/// `room`, which has to hold kMaxAttributes.
+rl_status ReadRequest(const rl_request& in, std::span<AttributeView> room, Request& out,
+                      const ErrorOut& error) noexcept;
 
 rl_status CheckCost(int64_t cost, const ErrorOut& error) noexcept;
 rl_status CheckNow(uint64_t now_ns, const ErrorOut& error) noexcept;

@@ -30,7 +30,8 @@ rl_status CheckRange(uint32_t value, uint32_t first, uint32_t last, const char* 
 }
 
 rl_status CheckArray(const void* data, uint64_t count, const char* field, const ErrorOut& error) {
-  if (data == nullptr && count != 0) return error.Fail(RL_E_INVALID_ARGUMENT, "%s is NULL but its count is not 0", field);
+  if (data == nullptr && count != 0)
+    return error.Fail(RL_E_INVALID_ARGUMENT, "%s is NULL but its count is not 0", field);
   if (count <= kMaxElements) return RL_OK;
   return error.Fail(RL_E_INVALID_ARGUMENT, "%s: %llu elements, more than %llu", field,
                     static_cast<unsigned long long>(count), static_cast<unsigned long long>(kMaxElements));
@@ -78,7 +79,8 @@ void ReadWindow(uint64_t window_ns, size_t index, Limit& out, std::vector<Error>
 rl_status ReadLimit(const rl_limit* at, size_t index, Limit& out, std::vector<Error>& faults, const ErrorOut& error) {
   Input<rl_limit> in;
   rl_status status = in.Take(at, "rule.limits", error);
-  if (status == RL_OK) status = CheckRange(in->algorithm, RL_TOKEN_BUCKET, RL_SLIDING_COUNTER, "limit.algorithm", error);
+  if (status == RL_OK)
+    status = CheckRange(in->algorithm, RL_TOKEN_BUCKET, RL_SLIDING_COUNTER, "limit.algorithm", error);
   if (status == RL_OK) status = CheckRange(in->shadow, 0, 1, "limit.shadow", error);
   if (status == RL_OK) status = CheckRange(in->reserved, 0, 0, "limit.reserved", error);
   if (status == RL_OK) status = CheckBytes(in->name, "limit.name", error);
@@ -121,7 +123,8 @@ rl_status ReadConditions(const rl_rule& in, Rule& out, const ErrorOut& error) {
 
 rl_status CheckFields(const rl_rule& in, const ErrorOut& error) {
   rl_status status = CheckRange(in.path_match, RL_MATCH_PREFIX, RL_MATCH_EXACT, "rule.path_match", error);
-  if (status == RL_OK) status = CheckRange(in.on_store_error, RL_ON_ERROR_LOCAL, RL_ON_ERROR_CLOSED, "rule.on_store_error", error);
+  if (status == RL_OK)
+    status = CheckRange(in.on_store_error, RL_ON_ERROR_LOCAL, RL_ON_ERROR_CLOSED, "rule.on_store_error", error);
   if (status == RL_OK) status = CheckRange(in.action, RL_ACTION_LIMIT, RL_ACTION_UNLIMITED, "rule.action", error);
   if (status == RL_OK) status = CheckRange(in.shadow, 0, 1, "rule.shadow", error);
   if (status == RL_OK) status = CheckRange(in.is_default, 0, 1, "rule.is_default", error);

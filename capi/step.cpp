@@ -142,10 +142,14 @@ void ForgetAll(rl_op& op) noexcept {
 void StepAll(rl_op& op, Operation& operation) {
   ReadCells(op, operation);
   switch (operation.mode) {
-    case Mode::kSpend: return SpendAll(op, operation);
-    case Mode::kPeek: return Peek(op, operation);
-    case Mode::kSettle: return CorrectAll(op, operation);
-    case Mode::kForget: return ForgetAll(op);
+    case Mode::kSpend:
+      return SpendAll(op, operation);
+    case Mode::kPeek:
+      return Peek(op, operation);
+    case Mode::kSettle:
+      return CorrectAll(op, operation);
+    case Mode::kForget:
+      return ForgetAll(op);
   }
 }
 

@@ -44,7 +44,8 @@ inline uint32_t SizeOf(const void* structure) noexcept {
   return size;
 }
 
-/// What is wrong with a struct's address or size; nullptr when nothing is. Every struct of the ABI is aligned to 8 bytes.
+/// What is wrong with a struct's address or size; nullptr when nothing is. Every struct of the ABI is aligned to 8
+/// bytes.
 const char* SizeProblem(const void* data, uint32_t size, uint32_t first_size) noexcept;
 
 template <class T>
@@ -55,7 +56,8 @@ const char* SizeProblem(const T* data) noexcept {
 
 bool IsZero(const void* data, size_t size) noexcept;
 
-/// A struct from the caller. Read where it lies when it is at least as long as ours, else from a copy whose new fields are 0.
+/// A struct from the caller. Read where it lies when it is at least as long as ours, else from a copy whose new
+/// fields are 0.
 template <class T>
 class Input {
  public:
@@ -73,7 +75,8 @@ class Input {
 
  private:
   rl_status TakeSized(const T* in, uint32_t size, const char* argument, const ErrorOut& error) noexcept {
-    if (const char* problem = SizeProblem(in)) return error.Fail(RL_E_ABI, "%s: struct_size %u %s", argument, size, problem);
+    if (const char* problem = SizeProblem(in))
+      return error.Fail(RL_E_ABI, "%s: struct_size %u %s", argument, size, problem);
     value_ = in;
     if (size == sizeof(T)) return RL_OK;
     if (size > sizeof(T)) {

@@ -120,7 +120,8 @@ rl_status rl_metrics_rule(rl_registry* registry, uint32_t rule, rl_rule_metrics*
     if (status == RL_OK) status = CheckOutput(out, "out", error);
     if (status != RL_OK) return status;
     MetricsSnapshot::PerRule counters;
-    if (!registry->engine->RuleMetrics(rule, counters)) return error.Fail(RL_E_NOT_FOUND, "no rule has had the id %u", rule);
+    if (!registry->engine->RuleMetrics(rule, counters))
+      return error.Fail(RL_E_NOT_FOUND, "no rule has had the id %u", rule);
     Give(ToC(rule, counters), out);
     return RL_OK;
   });
@@ -145,9 +146,11 @@ rl_status rl_client_ip(const rl_registry* registry, rl_str peer, const rl_str* x
     if (status == RL_OK) status = CheckBytes(peer, "peer", error);
     std::vector<std::string_view> for_lines;
     std::vector<std::string_view> forwarded_lines;
-    if (status == RL_OK) status = ReadLines(x_forwarded_for, x_forwarded_for_count, "x_forwarded_for", for_lines, error);
+    if (status == RL_OK)
+      status = ReadLines(x_forwarded_for, x_forwarded_for_count, "x_forwarded_for", for_lines, error);
     if (status == RL_OK) status = ReadLines(forwarded, forwarded_count, "forwarded", forwarded_lines, error);
     if (status != RL_OK) return status;
-    return WriteText(registry->engine->ClientIp(View(peer), for_lines, forwarded_lines), buffer, capacity, needed, error);
+    return WriteText(registry->engine->ClientIp(View(peer), for_lines, forwarded_lines), buffer, capacity, needed,
+                     error);
   });
 }

@@ -1,5 +1,6 @@
-/* The n-th allocation of every entry point fails, for n = 1, 2, ... until the call needs no more: it answers RL_E_NO_MEMORY (or does without),
- * nothing leaks, and nothing has changed. Once with that allocation alone failing, once with every one from there on.
+/* The n-th allocation of every entry point fails, for n = 1, 2, ... until the call needs no more: it answers
+ * RL_E_NO_MEMORY (or does without), nothing leaks, and nothing has changed. Once with that allocation alone failing,
+ * once with every one from there on.
  *
  * The program's own malloc and mmap stand in for the C library's, for all libraries of the process. */
 #include <errno.h>
@@ -11,7 +12,8 @@
 
 #include "map_store.h"
 
-/* --- allocation that fails on demand ------------------------------------------------------------------------------- */
+/* --- allocation that fails on demand -------------------------------------------------------------------------------
+ * */
 
 void *__libc_malloc(size_t size);
 void *__libc_calloc(size_t count, size_t size);
@@ -70,17 +72,19 @@ void *mmap(void *address, size_t size, int protection, int flags, int file, off_
   return (void *)syscall(SYS_mmap, address, size, protection, flags, file, offset); /* NOLINT */
 }
 
-/* --- the world in which each call is made ---------------------------------------------------------------------------- */
+/* --- the world in which each call is made
+ * ---------------------------------------------------------------------------- */
 
-#define RULES                                                                                                                        \
-  "trusted_proxies: [10.0.0.0/8]\n"                                                                                                  \
-  "rules:\n"                                                                                                                         \
-  "- {name: orders, path: /orders, scope: user, algorithm: token_bucket, limit: 5, window: 1s, overrides: {vip: {limit: 50}}}\n"      \
-  "- {name: log, path: '/log/{id}', limits: [{scope: user, algorithm: sliding_log, limit: 3, window: 1s},"                            \
+#define RULES                                                                                                     \
+  "trusted_proxies: [10.0.0.0/8]\n"                                                                               \
+  "rules:\n"                                                                                                      \
+  "- {name: orders, path: /orders, scope: user, algorithm: token_bucket, limit: 5, window: 1s, overrides: {vip: " \
+  "{limit: 50}}}\n"                                                                                               \
+  "- {name: log, path: '/log/{id}', limits: [{scope: user, algorithm: sliding_log, limit: 3, window: 1s},"        \
   " {scope: global, limit: 100, window: 1s}]}\n"
-#define OTHER_RULES                                                                                       \
-  "rules:\n"                                                                                              \
-  "- {name: orders, path: /orders, scope: user, algorithm: token_bucket, limit: 7, window: 1s}\n"          \
+#define OTHER_RULES                                                                               \
+  "rules:\n"                                                                                      \
+  "- {name: orders, path: /orders, scope: user, algorithm: token_bucket, limit: 7, window: 1s}\n" \
   "- {name: more, path: /more, scope: 'attribute:tenant', algorithm: fixed_window, limit: 3, window: 1m}\n"
 
 struct world {
@@ -167,22 +171,26 @@ static struct fingerprint fingerprint_of(struct world *world) {
     assert_int_equal(RL_OK, rl_metrics_get(registries[i], &metrics, NULL));
     print.requests += metrics.requests;
   }
-  assert_int_equal(RL_OK, rl_registry_diff(world->embedded, world->config, 0, buffer, sizeof buffer, &print.diff, NULL));
+  assert_int_equal(RL_OK,
+                   rl_registry_diff(world->embedded, world->config, 0, buffer, sizeof buffer, &print.diff, NULL));
   rl_error fault = RL_ERROR_INIT;
   print.faults = rl_config_fault(world->config, 0, &fault) == RL_OK;
   return print;
 }
 
-/* --- the calls ------------------------------------------------------------------------------------------------------- */
+/* --- the calls
+ * ------------------------------------------------------------------------------------------------------- */
 
 typedef struct world world_t;
 
 static rl_status config_create(world_t *w) { return rl_config_create(&w->new_config, &w->err); }
 static rl_status load_text(world_t *w) {
-  return rl_config_load_text(w->config, BYTES("rules: [{name: x, path: /x, scope: [user, ip], limit: 1, window: 1s}]"), BYTES("name"), &w->err);
+  return rl_config_load_text(w->config, BYTES("rules: [{name: x, path: /x, scope: [user, ip], limit: 1, window: 1s}]"),
+                             BYTES("name"), &w->err);
 }
 static rl_status load_bad_text(world_t *w) {
-  return rl_config_load_text(w->other, BYTES("rules: [{name: x, path: x, scope: me, limit: 0}, 7]"), BYTES("name"), &w->err);
+  return rl_config_load_text(w->other, BYTES("rules: [{name: x, path: x, scope: me, limit: 0}, 7]"), BYTES("name"),
+                             &w->err);
 }
 static rl_status load_file(world_t *w) { return rl_config_load_file(w->new_config, text(file_path), &w->err); }
 static rl_status add_rule(world_t *w) {
@@ -220,14 +228,18 @@ static rl_status set_storage(world_t *w) {
 }
 static rl_status use_memory(world_t *w) { return rl_config_use_memory(w->other, 1000, &w->err); }
 static rl_status use_redis(world_t *w) { return rl_config_use_redis(w->other, BYTES("redis://"), &w->err); }
-static rl_status set_secret(world_t *w) { return rl_config_set_secret(w->other, BYTES("a secret of more than sixteen bytes"), &w->err); }
+static rl_status set_secret(world_t *w) {
+  return rl_config_set_secret(w->other, BYTES("a secret of more than sixteen bytes"), &w->err);
+}
 static rl_status set_readable(world_t *w) { return rl_config_set_readable_keys(w->other, 1, &w->err); }
 static rl_status create(world_t *w) { return rl_registry_create(w->config, &w->new_registry, &w->err); }
 static rl_status create_hosted(world_t *w) { return rl_registry_create(w->other, &w->new_registry, &w->err); }
 static rl_status reload(world_t *w) { return rl_registry_reload(w->embedded, w->other, &w->err); }
 static rl_status reload_file(world_t *w) { return rl_registry_reload_file(w->embedded, text(file_path), &w->err); }
 static rl_status watch(world_t *w) { return rl_registry_watch(w->embedded, text(file_path), 1000, &w->err); }
-static rl_status diff(world_t *w) { return rl_registry_diff(w->embedded, w->other, 0, buffer, sizeof buffer, &needed, &w->err); }
+static rl_status diff(world_t *w) {
+  return rl_registry_diff(w->embedded, w->other, 0, buffer, sizeof buffer, &needed, &w->err);
+}
 static rl_status diff_json(world_t *w) {
   return rl_registry_diff(w->embedded, w->other, RL_TEXT_JSON, buffer, sizeof buffer, &needed, &w->err);
 }
@@ -252,7 +264,9 @@ static rl_status allow_long_path(world_t *w) {
   w->request.path = bytes_of(path, sizeof path);
   return rl_allow(w->embedded, &w->request, &w->out, &w->err);
 }
-static rl_status allow_rule(world_t *w) { return rl_allow_rule(w->hosted, rl_rule_at(w->hosted, 0), "ann", 3, 1, START, &w->out); }
+static rl_status allow_rule(world_t *w) {
+  return rl_allow_rule(w->hosted, rl_rule_at(w->hosted, 0), "ann", 3, 1, START, &w->out);
+}
 static rl_status allow_many(world_t *w) { return rl_allow_many(w->embedded, &w->request, 1, &w->out, &w->err); }
 static rl_status allow_many_hosted(world_t *w) {
   const rl_status status = rl_allow_many(w->hosted, &w->request, 1, &w->out, &w->err);
@@ -279,12 +293,15 @@ static rl_status settle(world_t *w) { return rl_settle(w->embedded, &w->request,
 static rl_status settle_hosted(world_t *w) { return rl_settle(w->hosted, &w->request, &w->spent, 2, &w->out, &w->err); }
 static rl_status reset(world_t *w) { return rl_reset(w->embedded, &w->request, &w->err); }
 static rl_status reset_hosted(world_t *w) { return rl_reset(w->hosted, &w->request, &w->err); }
-static rl_status explain(world_t *w) { return rl_explain(w->embedded, &w->request, 0, buffer, sizeof buffer, &needed, &w->err); }
+static rl_status explain(world_t *w) {
+  return rl_explain(w->embedded, &w->request, 0, buffer, sizeof buffer, &needed, &w->err);
+}
 static rl_status explain_json(world_t *w) {
   return rl_explain(w->hosted, &w->request, RL_TEXT_JSON, buffer, sizeof buffer, &needed, &w->err);
 }
 static rl_status headers(world_t *w) {
-  return rl_decision_headers(w->embedded, &w->spent, RL_HEADERS_X | RL_HEADERS_DRAFT_6, buffer, sizeof buffer, &needed, &w->err);
+  return rl_decision_headers(w->embedded, &w->spent, RL_HEADERS_X | RL_HEADERS_DRAFT_6, buffer, sizeof buffer, &needed,
+                             &w->err);
 }
 static rl_status problem(world_t *w) {
   rl_decision denied = w->spent;
@@ -300,7 +317,9 @@ static rl_status metrics_rule(world_t *w) {
   rl_rule_metrics metrics = {sizeof metrics, 0, 0, 0, 0, 0, 0};
   return rl_metrics_rule(w->embedded, rl_rule_at(w->embedded, 0), &metrics, &w->err);
 }
-static rl_status prometheus(world_t *w) { return rl_metrics_prometheus(w->embedded, buffer, sizeof buffer, &needed, &w->err); }
+static rl_status prometheus(world_t *w) {
+  return rl_metrics_prometheus(w->embedded, buffer, sizeof buffer, &needed, &w->err);
+}
 static rl_status client_ip(world_t *w) {
   const rl_str lines[] = {BYTES("2001:db8:1:2:3:4:5:6"), BYTES("10.0.0.7")};
   return rl_client_ip(w->embedded, BYTES("10.0.0.1"), lines, 2, NULL, 0, buffer, sizeof buffer, &needed, &w->err);
@@ -321,7 +340,8 @@ struct entry {
   void (*before)(world_t *world);
 };
 
-#define CALL(name) {#name, name, RL_OK, NULL}
+#define CALL(name) \
+  { #name, name, RL_OK, NULL }
 static const struct entry kEntries[] = {
     CALL(config_create),
     CALL(load_text),
@@ -402,7 +422,8 @@ static int call_with_failure(const struct entry *entry, long n, int all_later) {
   return failed;
 }
 
-/* All entry points, in one way of failing. Kept from a leak by counting what lives before and after each call's world. */
+/* All entry points, in one way of failing. Kept from a leak by counting what lives before and after each call's
+ * world. */
 static void fail_each_allocation(int all_later) {
   for (size_t i = 0; i < sizeof kEntries / sizeof kEntries[0]; ++i) {
     call_with_failure(&kEntries[i], 0, all_later); /* what is made once and kept is made here */

@@ -1,15 +1,18 @@
-/* Deciding: the worked values of the semantics (section 2), costs, several limits at once, batches, peeks, asynchronous answers. */
+/* Deciding: the worked values of the semantics (section 2), costs, several limits at once, batches, peeks,
+ * asynchronous answers. */
 #include <stdio.h>
 
 #include "support.h"
 
 static rl_registry *limited(const char *algorithm, const char *numbers) {
   char rules[256];
-  snprintf(rules, sizeof rules, "rules: [{name: orders, path: /orders, scope: user, algorithm: %s, %s}]", algorithm, numbers);
+  snprintf(rules, sizeof rules, "rules: [{name: orders, path: /orders, scope: user, algorithm: %s, %s}]", algorithm,
+           numbers);
   return registry_of(rules);
 }
 
-static const char *const kAlgorithms[] = {"token_bucket", "leaky_bucket", "fixed_window", "sliding_log", "sliding_counter"};
+static const char *const kAlgorithms[] = {"token_bucket", "leaky_bucket", "fixed_window", "sliding_log",
+                                          "sliding_counter"};
 
 static void seven_at_once_five_pass(void **state) {
   (void)state;
@@ -69,7 +72,8 @@ static void a_sliding_log_over_a_minute(void **state) {
   rl_registry *registry = limited("sliding_log", "limit: 3, window: 60s");
   const uint64_t at[] = {0, 10000, 20000, 30000, 59000, 60500, 61000, 75000};
   const char *answers = "AAADDADA";
-  for (int i = 0; i < 8; ++i) assert_int_equal(answers[i] == 'A', ask(registry, "ann", START + at[i] * MILLISECOND).allowed);
+  for (int i = 0; i < 8; ++i)
+    assert_int_equal(answers[i] == 'A', ask(registry, "ann", START + at[i] * MILLISECOND).allowed);
   rl_registry_destroy(registry);
 }
 
@@ -188,7 +192,7 @@ static void a_known_rule_and_a_key(void **state) {
   rl_registry_destroy(registry);
 }
 
-#define TWO_LIMITS                                                                             \
+#define TWO_LIMITS                                                                                  \
   "rules: [{name: orders, path: /orders, limits: [{name: each, scope: user, limit: 3, window: 1s}," \
   " {name: all, scope: global, algorithm: fixed_window, limit: 4, window: 1m}]}]"
 
@@ -289,7 +293,8 @@ static void reset_forgets(void **state) {
   rl_registry_destroy(registry);
 }
 
-/* --- batches ------------------------------------------------------------------------------------------------------ */
+/* --- batches ------------------------------------------------------------------------------------------------------
+ * */
 
 #define MANY 200
 
@@ -373,7 +378,8 @@ static void many_of_a_later_version_lie_further_apart(void **state) {
 
 static void many_with_many_attributes(void **state) {
   (void)state;
-  rl_registry *registry = registry_of("rules: [{name: t, path: /orders, scope: 'attribute:tenant', limit: 5, window: 1s}]");
+  rl_registry *registry =
+      registry_of("rules: [{name: t, path: /orders, scope: 'attribute:tenant', limit: 5, window: 1s}]");
   rl_attribute attributes[64];
   rl_request requests[50];
   rl_decision answers[50];
@@ -427,7 +433,8 @@ static void many_without_an_instant_share_one(void **state) {
   rl_config_destroy(config);
 }
 
-/* --- asynchronous ------------------------------------------------------------------------------------------------- */
+/* --- asynchronous -------------------------------------------------------------------------------------------------
+ * */
 
 struct seen {
   int calls;

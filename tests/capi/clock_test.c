@@ -31,8 +31,9 @@ static rl_registry *on_clock(struct hand *hand, const char *rules) {
 static void the_clock_decides_and_is_read_once(void **state) {
   (void)state;
   struct hand hand = {START, 0, 0};
-  rl_registry *registry = on_clock(
-      &hand, "rules: [{name: orders, path: /orders, limits: [{scope: user, limit: 5, window: 1s}, {scope: global, limit: 9, window: 1m}]}]");
+  rl_registry *registry = on_clock(&hand,
+                                   "rules: [{name: orders, path: /orders, limits: [{scope: user, limit: 5, window: "
+                                   "1s}, {scope: global, limit: 9, window: 1m}]}]");
   for (int n = 0; n < 5; ++n) {
     hand.reads = 0;
     const rl_decision decision = ask(registry, "ann", 0);

@@ -80,7 +80,8 @@ static void bytes_that_are_not_utf8_are_a_fault(void **state) {
   (void)state;
   rl_config *config = empty_config();
   rl_error err = RL_ERROR_INIT;
-  assert_failed(RL_E_CONFIG, rl_config_load_text(config, BYTES("rules: [{name: \"\xff\xfe\"}]"), BYTES("\xff\n"), &err), &err);
+  assert_failed(RL_E_CONFIG, rl_config_load_text(config, BYTES("rules: [{name: \"\xff\xfe\"}]"), BYTES("\xff\n"), &err),
+                &err);
   assert_null(strchr(err.file, '\n'));
   rl_config_destroy(config);
 }

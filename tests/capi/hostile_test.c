@@ -1,7 +1,12 @@
-/* Every function with arguments that no caller should pass: a status and a message, never a crash, never a silent allow, nothing changed. */
+/* Every function with arguments that no caller should pass: a status and a message, never a crash, never a silent
+ * allow, nothing changed. */
 #include "map_store.h"
 
-#define OUTPUT char buffer[4096]; uint64_t needed = 1; (void)buffer; (void)needed
+#define OUTPUT         \
+  char buffer[4096];   \
+  uint64_t needed = 1; \
+  (void)buffer;        \
+  (void)needed
 
 static uint64_t zeros[64];
 static rl_config *good_config;
@@ -36,22 +41,22 @@ static int tear_down(void **state) {
 static rl_status deserved(const void *handle) { return handle == NULL ? RL_E_INVALID_ARGUMENT : RL_E_STATE; }
 
 /* `call` with `handle` being each of the bad ones; it uses `err`. */
-#define WITH_BAD_HANDLES(type, other, call)              \
-  do {                                                   \
-    bad_handles[3] = other;                              \
-    for (int h = 0; h < HANDLES; ++h) {                  \
-      type *handle = bad_handles[h];                     \
-      rl_error err = RL_ERROR_INIT;                      \
-      assert_failed(deserved(handle), call, &err);       \
-    }                                                    \
+#define WITH_BAD_HANDLES(type, other, call)        \
+  do {                                             \
+    bad_handles[3] = other;                        \
+    for (int h = 0; h < HANDLES; ++h) {            \
+      type *handle = bad_handles[h];               \
+      rl_error err = RL_ERROR_INIT;                \
+      assert_failed(deserved(handle), call, &err); \
+    }                                              \
   } while (0)
 #define CONFIG(call) WITH_BAD_HANDLES(rl_config, good_registry, call)
 #define REGISTRY(call) WITH_BAD_HANDLES(rl_registry, good_config, call)
 
-#define REFUSED(expected, call)               \
-  do {                                        \
-    rl_error err = RL_ERROR_INIT;             \
-    assert_failed(expected, call, &err);      \
+#define REFUSED(expected, call)          \
+  do {                                   \
+    rl_error err = RL_ERROR_INIT;        \
+    assert_failed(expected, call, &err); \
   } while (0)
 #define INVALID(call) REFUSED(RL_E_INVALID_ARGUMENT, call)
 
@@ -267,11 +272,11 @@ static void requests_that_are_wrong_in_one_field(void **state) {
   const rl_attribute no_name = {kNoData, BYTES("x")};
   const rl_attribute no_value = {BYTES("x"), kNegative};
   static const rl_attribute many[65];
-#define WRONG(field, value)        \
-  do {                             \
-    rl_request bad = good;         \
-    bad.field = value;             \
-    assert_request_refused(&bad);  \
+#define WRONG(field, value)       \
+  do {                            \
+    rl_request bad = good;        \
+    bad.field = value;            \
+    assert_request_refused(&bad); \
   } while (0)
   WRONG(flags, 1);
   WRONG(flags, UINT32_MAX);
@@ -358,8 +363,9 @@ static void numbers_out_of_range(void **state) {
   assert_int_equal(0, rl_limit_name(good_registry, UINT32_MAX).size);
 }
 
-/* Each of these looks at a handle after its destruction, which is detected as well as it can be; a sanitizer would rightly object. */
-#if !defined(__SANITIZE_ADDRESS__)
+/* Each of these looks at a handle after its destruction, which is detected as well as it can be; a sanitizer would
+ * rightly object. */
+#if !defined(RATEL_SANITIZED)
 static void handles_that_were_destroyed(void **state) {
   (void)state;
   rl_config *volatile config = config_of(ORDERS);
@@ -384,18 +390,18 @@ static void names_of_no_struct_and_no_status(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(handles_of_configs),
-      cmocka_unit_test(handles_of_registries),
-      cmocka_unit_test(handles_of_operations),
-      cmocka_unit_test(missing_pointers),
-      cmocka_unit_test(strings_without_data_and_with_negative_sizes),
-      cmocka_unit_test(requests_that_are_wrong_in_one_field),
-      cmocka_unit_test(odd_requests_that_are_fine),
-      cmocka_unit_test(numbers_out_of_range),
-#if !defined(__SANITIZE_ADDRESS__)
-      cmocka_unit_test(handles_that_were_destroyed),
+    cmocka_unit_test(handles_of_configs),
+    cmocka_unit_test(handles_of_registries),
+    cmocka_unit_test(handles_of_operations),
+    cmocka_unit_test(missing_pointers),
+    cmocka_unit_test(strings_without_data_and_with_negative_sizes),
+    cmocka_unit_test(requests_that_are_wrong_in_one_field),
+    cmocka_unit_test(odd_requests_that_are_fine),
+    cmocka_unit_test(numbers_out_of_range),
+#if !defined(RATEL_SANITIZED)
+    cmocka_unit_test(handles_that_were_destroyed),
 #endif
-      cmocka_unit_test(names_of_no_struct_and_no_status),
+    cmocka_unit_test(names_of_no_struct_and_no_status),
   };
   return cmocka_run_group_tests_name("hostile", tests, set_up, tear_down);
 }

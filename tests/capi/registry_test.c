@@ -16,7 +16,8 @@ static void assert_named(rl_str name, const char *expected) {
 static void ids_and_names(void **state) {
   (void)state;
   rl_registry *registry = registry_of(
-      "rules: [{name: a, path: /a, scope: user, limit: 1, window: 1s}, {name: b, path: /b, scope: ip, limit: 1, window: 1s}]\n"
+      "rules: [{name: a, path: /a, scope: user, limit: 1, window: 1s}, {name: b, path: /b, scope: ip, limit: 1, "
+      "window: 1s}]\n"
       "default: {name: rest, scope: ip, limit: 1, window: 1s}\n");
   assert_int_equal(3, rl_rule_count(registry));
   const uint32_t a = rl_rule_at(registry, 0);

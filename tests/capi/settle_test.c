@@ -23,11 +23,12 @@ static void what_was_not_used_comes_back(void **state) {
 
 static void all_of_it_back_is_as_if_never_spent(void **state) {
   (void)state;
-  static const char *const algorithms[] = {"token_bucket", "leaky_bucket", "fixed_window", "sliding_log", "sliding_counter"};
+  static const char *const algorithms[] = {"token_bucket", "leaky_bucket", "fixed_window", "sliding_log",
+                                           "sliding_counter"};
   for (int i = 0; i < 5; ++i) {
     char rules[256];
-    snprintf(rules, sizeof rules, "rules: [{name: orders, path: /orders, scope: user, algorithm: %s, limit: 5, window: 1s}]",
-             algorithms[i]);
+    snprintf(rules, sizeof rules,
+             "rules: [{name: orders, path: /orders, scope: user, algorithm: %s, limit: 5, window: 1s}]", algorithms[i]);
     rl_registry *registry = registry_of(rules);
     const rl_decision spent = ask_cost(registry, "ann", START, 3);
     assert_int_equal(5, settle(registry, &spent, START, 0).remaining);
@@ -59,7 +60,8 @@ static void a_give_back_never_lifts_above_full(void **state) {
 static void what_was_never_spent_cannot_be_settled(void **state) {
   (void)state;
   rl_registry *registry = registry_of(
-      "rules: [{name: orders, path: /orders, scope: user, limit: 1, window: 1s}, {name: health, path: /health, action: unlimited}]");
+      "rules: [{name: orders, path: /orders, scope: user, limit: 1, window: 1s}, {name: health, path: /health, action: "
+      "unlimited}]");
   rl_request request = request_of("ann", START);
   rl_decision decision = RL_DECISION_INIT;
   rl_decision out = RL_DECISION_INIT;

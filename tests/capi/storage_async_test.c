@@ -1,4 +1,5 @@
-/* Storages that finish later: on another thread, late, at once, never begun, and with a registry that is destroyed meanwhile. */
+/* Storages that finish later: on another thread, late, at once, never begun, and with a registry that is destroyed
+ * meanwhile. */
 #include <stdatomic.h>
 #include <time.h>
 
@@ -31,7 +32,8 @@ static void *work(void *self) {
   struct worker *worker = self;
   pthread_mutex_lock(&worker->mutex);
   for (;;) {
-    while (!worker->ending && (worker->held || worker->head == worker->tail)) pthread_cond_wait(&worker->changed, &worker->mutex);
+    while (!worker->ending && (worker->held || worker->head == worker->tail))
+      pthread_cond_wait(&worker->changed, &worker->mutex);
     if (worker->head == worker->tail) break;
     const struct pending next = worker->queue[worker->head++ % QUEUE];
     pthread_mutex_unlock(&worker->mutex);
@@ -191,7 +193,8 @@ static void a_second_finish_does_no_harm(void **state) {
   worker_end(&worker);
 }
 
-/* --- without a thread ----------------------------------------------------------------------------------------------- */
+/* --- without a thread
+ * ----------------------------------------------------------------------------------------------- */
 
 enum behaviour { kFinishesAtOnce, kFinishesWithoutAStep, kRefuses, kRefusesWithAPositiveNumber, kFinishesAndRefuses };
 
@@ -211,9 +214,13 @@ static rl_status simple_apply_async(void *self, rl_op *op, rl_cell *cells, uint3
     case kFinishesAtOnce:
       rl_completion_finish(done, map_apply(&simple->map, op, cells, count));
       return RL_OK;
-    case kFinishesWithoutAStep: rl_completion_finish(done, RL_OK); return RL_OK;
-    case kRefuses: return RL_E_STORE;
-    case kRefusesWithAPositiveNumber: return 7;
+    case kFinishesWithoutAStep:
+      rl_completion_finish(done, RL_OK);
+      return RL_OK;
+    case kRefuses:
+      return RL_E_STORE;
+    case kRefusesWithAPositiveNumber:
+      return 7;
     case kFinishesAndRefuses:
       rl_completion_finish(done, map_apply(&simple->map, op, cells, count));
       return RL_E_STORE;

@@ -1,34 +1,34 @@
-/* Storages of the host's own: the same answers as the embedded store, whatever the host has to make apply indivisible, and what comes of one
- * that fails or misuses what it is given. */
+/* Storages of the host's own: the same answers as the embedded store, whatever the host has to make apply
+ * indivisible, and what comes of one that fails or misuses what it is given. */
 #include "map_store.h"
 
-#define FIVE_ALGORITHMS                                                                                                  \
-  "rules:\n"                                                                                                             \
-  "- {name: tb, path: /tb, scope: user, algorithm: token_bucket, limit: 5, window: 1s, burst: 7}\n"                       \
-  "- {name: lb, path: /lb, scope: user, algorithm: leaky_bucket, limit: 5, window: 1s, burst: 3}\n"                       \
-  "- {name: fw, path: /fw, scope: user, algorithm: fixed_window, limit: 5, window: 1s}\n"                                 \
-  "- {name: sl, path: /sl, scope: user, algorithm: sliding_log, limit: 5, window: 1s}\n"                                  \
-  "- {name: sc, path: /sc, scope: user, algorithm: sliding_counter, limit: 5, window: 1s}\n"                              \
-  "- name: many\n"                                                                                                       \
-  "  path: /many\n"                                                                                                      \
-  "  limits:\n"                                                                                                          \
-  "  - {name: a, scope: user, algorithm: sliding_log, limit: 4, window: 1s}\n"                                             \
-  "  - {name: b, scope: global, algorithm: token_bucket, limit: 9, window: 1s}\n"                                          \
+#define FIVE_ALGORITHMS                                                                             \
+  "rules:\n"                                                                                        \
+  "- {name: tb, path: /tb, scope: user, algorithm: token_bucket, limit: 5, window: 1s, burst: 7}\n" \
+  "- {name: lb, path: /lb, scope: user, algorithm: leaky_bucket, limit: 5, window: 1s, burst: 3}\n" \
+  "- {name: fw, path: /fw, scope: user, algorithm: fixed_window, limit: 5, window: 1s}\n"           \
+  "- {name: sl, path: /sl, scope: user, algorithm: sliding_log, limit: 5, window: 1s}\n"            \
+  "- {name: sc, path: /sc, scope: user, algorithm: sliding_counter, limit: 5, window: 1s}\n"        \
+  "- name: many\n"                                                                                  \
+  "  path: /many\n"                                                                                 \
+  "  limits:\n"                                                                                     \
+  "  - {name: a, scope: user, algorithm: sliding_log, limit: 4, window: 1s}\n"                      \
+  "  - {name: b, scope: global, algorithm: token_bucket, limit: 9, window: 1s}\n"                   \
   "  - {name: c, scope: user, algorithm: fixed_window, limit: 2, window: 1s, shadow: true}\n"
 
 /* The same rules with other numbers, and the tick of one of them. */
-#define FIVE_ALGORITHMS_CHANGED                                                                                          \
-  "rules:\n"                                                                                                             \
-  "- {name: tb, path: /tb, scope: user, algorithm: token_bucket, limit: 3, window: 2s, burst: 4}\n"                       \
-  "- {name: lb, path: /lb, scope: user, algorithm: leaky_bucket, limit: 9, window: 1s, burst: 2}\n"                       \
-  "- {name: fw, path: /fw, scope: user, algorithm: fixed_window, limit: 8, window: 3s}\n"                                 \
-  "- {name: sl, path: /sl, scope: user, algorithm: sliding_log, limit: 3, window: 2s}\n"                                  \
-  "- {name: sc, path: /sc, scope: user, algorithm: sliding_counter, limit: 7, window: 500ms}\n"                           \
-  "- name: many\n"                                                                                                       \
-  "  path: /many\n"                                                                                                      \
-  "  limits:\n"                                                                                                          \
-  "  - {name: a, scope: user, algorithm: sliding_log, limit: 6, window: 1s}\n"                                             \
-  "  - {name: b, scope: global, algorithm: token_bucket, limit: 4, window: 1s}\n"                                          \
+#define FIVE_ALGORITHMS_CHANGED                                                                     \
+  "rules:\n"                                                                                        \
+  "- {name: tb, path: /tb, scope: user, algorithm: token_bucket, limit: 3, window: 2s, burst: 4}\n" \
+  "- {name: lb, path: /lb, scope: user, algorithm: leaky_bucket, limit: 9, window: 1s, burst: 2}\n" \
+  "- {name: fw, path: /fw, scope: user, algorithm: fixed_window, limit: 8, window: 3s}\n"           \
+  "- {name: sl, path: /sl, scope: user, algorithm: sliding_log, limit: 3, window: 2s}\n"            \
+  "- {name: sc, path: /sc, scope: user, algorithm: sliding_counter, limit: 7, window: 500ms}\n"     \
+  "- name: many\n"                                                                                  \
+  "  path: /many\n"                                                                                 \
+  "  limits:\n"                                                                                     \
+  "  - {name: a, scope: user, algorithm: sliding_log, limit: 6, window: 1s}\n"                      \
+  "  - {name: b, scope: global, algorithm: token_bucket, limit: 4, window: 1s}\n"                   \
   "  - {name: c, scope: user, algorithm: fixed_window, limit: 3, window: 2s, shadow: true}\n"
 
 static uint64_t random_state;
@@ -143,8 +143,8 @@ static void assert_equal_trace(const rl_storage *storage, uint64_t seed) {
   trace_end(&trace);
 }
 
-/* One rule and user, with a clock that steps back as well. (With more keys the embedded store may have dropped a state that had become as
- * new, and does not find it again when time is turned back.) */
+/* One rule and user, with a clock that steps back as well. (With more keys the embedded store may have dropped a
+ * state that had become as new, and does not find it again when time is turned back.) */
 static void assert_equal_trace_backwards(const rl_storage *storage, const char *path, uint64_t seed) {
   struct trace trace = trace_start(storage, seed);
   for (int i = 0; i < 2000; ++i) {
@@ -341,11 +341,12 @@ static void bytes_that_are_no_state_count_as_none(void **state) {
   rl_registry_destroy(registry);
 }
 
-/* --- storages that fail ------------------------------------------------------------------------------------------- */
+/* --- storages that fail -------------------------------------------------------------------------------------------
+ * */
 
 struct failing {
   rl_status answer;
-  int step;     /* call rl_step before answering */
+  int step; /* call rl_step before answering */
   int calls;
 };
 
@@ -417,7 +418,8 @@ static void a_failing_store_cannot_reset_or_settle(void **state) {
   rl_registry_destroy(registry);
 }
 
-/* --- storages that misuse what they are given ----------------------------------------------------------------------- */
+/* --- storages that misuse what they are given
+ * ----------------------------------------------------------------------- */
 
 struct misuse {
   struct map_store map;

@@ -1,13 +1,13 @@
-/* Structs that grow: each with a size of 0, one that is too small, the exact one, and larger ones with and without something in the part that
- * this library does not know. */
+/* Structs that grow: each with a size of 0, one that is too small, the exact one, and larger ones with and without
+ * something in the part that this library does not know. */
 #include "support.h"
 
 #define TAIL 24
 
 /* Room for a struct of a later version: the struct, its unknown tail, and a guard that nobody may touch. */
-#define LATER(type)        \
-  union {                  \
-    type now;              \
+#define LATER(type)                               \
+  union {                                         \
+    type now;                                     \
     unsigned char bytes[sizeof(type) + TAIL + 8]; \
   }
 
@@ -16,7 +16,7 @@ static const uint32_t kBadInputSizes[] = {0, 1, 4, 8, 12, 31, 4104, 65536, UINT3
 
 typedef rl_status (*call)(void *context, void *structure, rl_error *err);
 
-/* An input struct of `size` bytes, by the call that takes it. `structure` has TAIL bytes of room behind it. `undo` runs after each success. */
+/* An input struct of `size` bytes, by the call that takes it. `structure` has TAIL bytes of room behind it. */
 static void check_input(call take, void *context, void *structure, uint32_t size) {
   unsigned char *bytes = structure;
   uint32_t *struct_size = structure;
@@ -139,7 +139,9 @@ static void error_of_a_bad_size_stops_the_call(void **state) {
   rl_registry_destroy(registry);
 }
 
-static rl_status give_metrics(void *context, void *structure, rl_error *err) { return rl_metrics_get(context, structure, err); }
+static rl_status give_metrics(void *context, void *structure, rl_error *err) {
+  return rl_metrics_get(context, structure, err);
+}
 
 static void metrics(void **state) {
   (void)state;
@@ -168,7 +170,9 @@ static uint64_t frozen(void *self) {
   return START;
 }
 
-static rl_status take_clock(void *context, void *structure, rl_error *err) { return rl_config_set_clock(context, structure, err); }
+static rl_status take_clock(void *context, void *structure, rl_error *err) {
+  return rl_config_set_clock(context, structure, err);
+}
 
 static void clock_table(void **state) {
   (void)state;
@@ -187,7 +191,9 @@ static void swallow(void *self, int32_t level, const char *bytes, uint64_t size)
   (void)size;
 }
 
-static rl_status take_log(void *context, void *structure, rl_error *err) { return rl_config_set_log(context, structure, err); }
+static rl_status take_log(void *context, void *structure, rl_error *err) {
+  return rl_config_set_log(context, structure, err);
+}
 
 static void log_table(void **state) {
   (void)state;
@@ -204,7 +210,9 @@ static rl_status apply_nothing(void *self, rl_op *op, rl_cell *cells, uint32_t c
   return rl_step(op, cells, count);
 }
 
-static rl_status take_storage(void *context, void *structure, rl_error *err) { return rl_config_set_storage(context, structure, err); }
+static rl_status take_storage(void *context, void *structure, rl_error *err) {
+  return rl_config_set_storage(context, structure, err);
+}
 
 static void storage_table(void **state) {
   (void)state;

@@ -1,6 +1,7 @@
 /* What the tests of the ABI share. Pure C on the shared library alone.
  *
- * CMocka fails by longjmp, which must not cross the library's frames: callbacks record what they see and the test asserts afterwards. */
+ * CMocka fails by longjmp, which must not cross the library's frames: callbacks record what they see and the test
+ * asserts afterwards. */
 #ifndef RATEL_TESTS_CAPI_SUPPORT_H
 #define RATEL_TESTS_CAPI_SUPPORT_H
 

@@ -7,11 +7,13 @@ static rl_metrics metrics_of(rl_registry *registry) {
   return metrics;
 }
 
-static void assert_headers(const rl_registry *registry, const rl_decision *decision, uint32_t flags, const char *expected) {
+static void assert_headers(const rl_registry *registry, const rl_decision *decision, uint32_t flags,
+                           const char *expected) {
   char buffer[1024];
   uint64_t needed = 0;
   rl_error err = RL_ERROR_INIT;
-  if (rl_decision_headers(registry, decision, flags, buffer, sizeof buffer, &needed, &err) != RL_OK) fail_msg("%s", err.message);
+  if (rl_decision_headers(registry, decision, flags, buffer, sizeof buffer, &needed, &err) != RL_OK)
+    fail_msg("%s", err.message);
   buffer[needed] = '\0';
   assert_string_equal(expected, buffer);
 }
@@ -55,12 +57,14 @@ static void header_flags_that_do_not_go_together(void **state) {
   (void)state;
   rl_registry *registry = registry_of(ORDERS);
   const rl_decision allowed = ask(registry, "ann", START);
-  const uint32_t flags[] = {RL_HEADERS_DRAFT_11 | RL_HEADERS_DRAFT_7, RL_HEADERS_NONE | RL_HEADERS_X, 1u << 8, UINT32_MAX};
+  const uint32_t flags[] = {RL_HEADERS_DRAFT_11 | RL_HEADERS_DRAFT_7, RL_HEADERS_NONE | RL_HEADERS_X, 1u << 8,
+                            UINT32_MAX};
   for (int i = 0; i < 4; ++i) {
     char buffer[512];
     uint64_t needed = 1;
     rl_error err = RL_ERROR_INIT;
-    assert_failed(RL_E_INVALID_ARGUMENT, rl_decision_headers(registry, &allowed, flags[i], buffer, sizeof buffer, &needed, &err), &err);
+    assert_failed(RL_E_INVALID_ARGUMENT,
+                  rl_decision_headers(registry, &allowed, flags[i], buffer, sizeof buffer, &needed, &err), &err);
     assert_int_equal(0, needed);
   }
   rl_registry_destroy(registry);
@@ -73,7 +77,8 @@ static void a_problem_for_a_denial(void **state) {
   char buffer[2048];
   uint64_t needed = 1;
   rl_error err = RL_ERROR_INIT;
-  assert_failed(RL_E_INVALID_ARGUMENT, rl_decision_problem(registry, &allowed, buffer, sizeof buffer, &needed, &err), &err);
+  assert_failed(RL_E_INVALID_ARGUMENT, rl_decision_problem(registry, &allowed, buffer, sizeof buffer, &needed, &err),
+                &err);
   assert_int_equal(0, needed);
   for (int n = 0; n < 4; ++n) ask(registry, "ann", START);
   const rl_decision denied = ask(registry, "ann", START);
@@ -90,14 +95,15 @@ static void decisions_that_nobody_made(void **state) {
   (void)state;
   rl_registry *registry = registry_of(ORDERS);
   const rl_decision good = ask(registry, "ann", START);
-#define REFUSED(field, value)                                                                                              \
-  do {                                                                                                                     \
-    rl_decision bad = good;                                                                                                \
-    char buffer[512];                                                                                                      \
-    uint64_t needed = 1;                                                                                                   \
-    rl_error err = RL_ERROR_INIT;                                                                                          \
-    bad.field = value;                                                                                                     \
-    assert_failed(RL_E_INVALID_ARGUMENT, rl_decision_headers(registry, &bad, 0, buffer, sizeof buffer, &needed, &err), &err); \
+#define REFUSED(field, value)                                                                                          \
+  do {                                                                                                                 \
+    rl_decision bad = good;                                                                                            \
+    char buffer[512];                                                                                                  \
+    uint64_t needed = 1;                                                                                               \
+    rl_error err = RL_ERROR_INIT;                                                                                      \
+    bad.field = value;                                                                                                 \
+    assert_failed(RL_E_INVALID_ARGUMENT, rl_decision_headers(registry, &bad, 0, buffer, sizeof buffer, &needed, &err), \
+                  &err);                                                                                               \
   } while (0)
   REFUSED(allowed, 2);
   REFUSED(source, 8);
@@ -113,7 +119,8 @@ static void decisions_that_nobody_made(void **state) {
 static void each_request_is_counted_once(void **state) {
   (void)state;
   rl_registry *registry = registry_of(
-      "rules: [{name: orders, path: /orders, scope: user, limit: 2, window: 1s}, {name: admin, path: /admin, action: block}]");
+      "rules: [{name: orders, path: /orders, scope: user, limit: 2, window: 1s}, {name: admin, path: /admin, action: "
+      "block}]");
   for (int n = 0; n < 3; ++n) ask(registry, "ann", START);
   ask_cost(registry, "bob", START, 9);
   ask(registry, NULL, START);
@@ -162,7 +169,8 @@ static void prometheus_text(void **state) {
   rl_registry_destroy(registry);
 }
 
-static void assert_client(const rl_registry *registry, const char *peer, const char *x_forwarded_for, const char *expected) {
+static void assert_client(const rl_registry *registry, const char *peer, const char *x_forwarded_for,
+                          const char *expected) {
   char buffer[64];
   uint64_t needed = 0;
   const rl_str line = text(x_forwarded_for);
@@ -185,15 +193,20 @@ static void the_client_behind_proxies(void **state) {
   rl_error err = RL_ERROR_INIT;
   const rl_str forwarded = BYTES("for=\"[2001:db8::7]:80\"");
   const rl_str lines[] = {BYTES("198.51.100.7"), BYTES("198.51.100.8")};
-  assert_int_equal(RL_OK, rl_client_ip(trusting, BYTES("10.0.0.1"), lines, 2, &forwarded, 1, buffer, sizeof buffer, &needed, &err));
+  assert_int_equal(
+      RL_OK, rl_client_ip(trusting, BYTES("10.0.0.1"), lines, 2, &forwarded, 1, buffer, sizeof buffer, &needed, &err));
   assert_int_equal(11, needed);
   assert_memory_equal("2001:db8::7", buffer, 11);
-  assert_int_equal(RL_OK, rl_client_ip(trusting, BYTES("10.0.0.1"), lines, 2, NULL, 0, buffer, sizeof buffer, &needed, &err));
+  assert_int_equal(RL_OK,
+                   rl_client_ip(trusting, BYTES("10.0.0.1"), lines, 2, NULL, 0, buffer, sizeof buffer, &needed, &err));
   assert_memory_equal("198.51.100.8", buffer, 12);
-  assert_failed(RL_E_BUFFER_TOO_SMALL, rl_client_ip(trusting, BYTES("10.0.0.1"), lines, 2, NULL, 0, buffer, 3, &needed, &err), &err);
+  assert_failed(RL_E_BUFFER_TOO_SMALL,
+                rl_client_ip(trusting, BYTES("10.0.0.1"), lines, 2, NULL, 0, buffer, 3, &needed, &err), &err);
   assert_int_equal(12, needed);
-  assert_failed(RL_E_INVALID_ARGUMENT, rl_client_ip(trusting, BYTES("10.0.0.1"), NULL, 2, NULL, 0, buffer, 3, &needed, &err), &err);
-  assert_failed(RL_E_INVALID_ARGUMENT, rl_client_ip(trusting, BYTES("10.0.0.1"), NULL, 0, NULL, 1, buffer, 3, &needed, &err), &err);
+  assert_failed(RL_E_INVALID_ARGUMENT,
+                rl_client_ip(trusting, BYTES("10.0.0.1"), NULL, 2, NULL, 0, buffer, 3, &needed, &err), &err);
+  assert_failed(RL_E_INVALID_ARGUMENT,
+                rl_client_ip(trusting, BYTES("10.0.0.1"), NULL, 0, NULL, 1, buffer, 3, &needed, &err), &err);
   rl_registry_destroy(trusting);
   rl_registry_destroy(wary);
 }

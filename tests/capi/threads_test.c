@@ -1,4 +1,5 @@
-/* Many threads on one hot key under a frozen clock admit exactly the capacity: every algorithm, every way to ask, both kinds of storage. */
+/* Many threads on one hot key under a frozen clock admit exactly the capacity: every algorithm, every way to ask,
+ * both kinds of storage. */
 #include <stdatomic.h>
 #include <stdio.h>
 
@@ -55,7 +56,8 @@ static void *ask_often(void *self) {
 
 static rl_registry *frozen_registry(const char *algorithm, const rl_storage *storage) {
   char rules[256];
-  snprintf(rules, sizeof rules, "rules: [{name: orders, path: /orders, scope: user, algorithm: %s, limit: %d, window: 1h}]", algorithm,
+  snprintf(rules, sizeof rules,
+           "rules: [{name: orders, path: /orders, scope: user, algorithm: %s, limit: %d, window: 1h}]", algorithm,
            CAPACITY);
   const rl_clock clock = {sizeof clock, 0, NULL, frozen, NULL};
   rl_config *config = config_of(rules);
@@ -78,7 +80,8 @@ static void run_threads(struct run *run, rl_registry *registry, void (*meanwhile
   for (int i = 0; i < THREADS; ++i) pthread_join(threads[i], NULL);
 }
 
-static const char *const kAlgorithms[] = {"token_bucket", "leaky_bucket", "fixed_window", "sliding_log", "sliding_counter"};
+static const char *const kAlgorithms[] = {"token_bucket", "leaky_bucket", "fixed_window", "sliding_log",
+                                          "sliding_counter"};
 
 static void the_embedded_store(void **state) {
   (void)state;
@@ -115,7 +118,9 @@ static void a_storage_of_the_host(void **state) {
 static void reload_and_look_around(struct run *run) {
   static char buffer[65536];
   char rules[256];
-  snprintf(rules, sizeof rules, "rules: [{name: orders, path: /orders, scope: user, algorithm: token_bucket, limit: %d, window: 1h}]", CAPACITY);
+  snprintf(rules, sizeof rules,
+           "rules: [{name: orders, path: /orders, scope: user, algorithm: token_bucket, limit: %d, window: 1h}]",
+           CAPACITY);
   rl_config *config = config_of(rules);
   while (atomic_load(&run->left) > 0) {
     uint64_t needed = 0;

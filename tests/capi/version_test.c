@@ -80,9 +80,9 @@ static void struct_sizes_are_the_header_s(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(abi_version_is_the_header_s),       cmocka_unit_test(version_string_has_three_numbers),
-      cmocka_unit_test(features_name_what_works),          cmocka_unit_test(redis_answers_as_the_features_say),
-      cmocka_unit_test(each_status_has_its_name),          cmocka_unit_test(struct_sizes_are_the_header_s),
+      cmocka_unit_test(abi_version_is_the_header_s), cmocka_unit_test(version_string_has_three_numbers),
+      cmocka_unit_test(features_name_what_works),    cmocka_unit_test(redis_answers_as_the_features_say),
+      cmocka_unit_test(each_status_has_its_name),    cmocka_unit_test(struct_sizes_are_the_header_s),
   };
   return cmocka_run_group_tests_name("version", tests, NULL, NULL);
 }

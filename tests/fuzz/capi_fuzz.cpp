@@ -1,4 +1,5 @@
-// Bytes -> a rule set and requests, through the ABI: whatever comes in, a status comes out, and no refused question looks like an allowance.
+// Bytes -> a rule set and requests, through the ABI: whatever comes in, a status comes out, and no refused question
+// looks like an allowance.
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
@@ -66,7 +67,8 @@ rl_status ApplyRubbish(void* self, rl_op* op, rl_cell* cells, uint32_t count) {
     cells[i].state_size = rubbish->size;
   }
   const rl_status status = rl_step(op, cells, count);
-  for (uint32_t i = 0; i < count; ++i) Require(cells[i].write <= 1 && (cells[i].new_size == 0 || cells[i].new_state != nullptr));
+  for (uint32_t i = 0; i < count; ++i)
+    Require(cells[i].write <= 1 && (cells[i].new_size == 0 || cells[i].new_state != nullptr));
   return status;
 }
 
@@ -104,9 +106,11 @@ void AskEverything(rl_registry* registry, const rl_request& request, Input& inpu
   const rl_status told = rl_decision_headers(registry, &decision, forms, buffer, sizeof buffer, &needed, nullptr);
   Require(told == RL_OK || told == RL_E_INVALID_ARGUMENT);
   rl_decision_problem(registry, &decision, buffer, sizeof buffer, &needed, nullptr);
-  const rl_status explained = rl_explain(registry, &request, static_cast<uint32_t>(actual & 1), buffer, sizeof buffer, &needed, nullptr);
+  const rl_status explained =
+      rl_explain(registry, &request, static_cast<uint32_t>(actual & 1), buffer, sizeof buffer, &needed, nullptr);
   Require((explained == RL_OK || explained == RL_E_BUFFER_TOO_SMALL) == (status == RL_OK) || explained != RL_OK);
-  rl_client_ip(registry, request.ip, &request.user, 1, &request.path, static_cast<uint32_t>(actual & 1), buffer, sizeof buffer, &needed, nullptr);
+  rl_client_ip(registry, request.ip, &request.user, 1, &request.path, static_cast<uint32_t>(actual & 1), buffer,
+               sizeof buffer, &needed, nullptr);
   if (input.Number(1) % 8 == 0) rl_reset(registry, &request, nullptr);
 }
 
