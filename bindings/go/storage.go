@@ -53,13 +53,13 @@ type Op struct {
 
 	mu    sync.Mutex
 	op    *C.rl_op // nil when the operation is over
-	cells *C.rl_cell
+	cells []C.rl_cell
 	held  []unsafe.Pointer // copies of states, kept until the operation is over
 }
 
 func newOp(op *C.rl_op, cells *C.rl_cell, count C.uint32_t) *Op {
-	o := &Op{Cells: make([]Cell, count), op: op, cells: cells}
-	for i, cell := range unsafe.Slice(cells, count) {
+	o := &Op{Cells: make([]Cell, count), op: op, cells: unsafe.Slice(cells, count)}
+	for i, cell := range o.cells {
 		o.Cells[i].Key = goString(cell.key)
 	}
 	return o
@@ -72,8 +72,11 @@ func (o *Op) Step() error {
 	if o.op == nil {
 		return &Error{Code: ErrState, Message: "Step: the operation is over"}
 	}
+	if len(o.Cells) != len(o.cells) {
+		return &Error{Code: ErrInvalidArgument, Message: "Step: Cells is not as it was given"}
+	}
 	states := make([]byte, 0, 64*len(o.Cells))
-	sizes := make([]C.int64_t, len(o.Cells)+1) // one more, so that there is a first
+	sizes := make([]C.int64_t, len(o.Cells))
 	for i := range o.Cells {
 		sizes[i] = -1
 		if state := o.Cells[i].State; state != nil {
@@ -83,12 +86,12 @@ func (o *Op) Step() error {
 	}
 	copied := C.CBytes(states)
 	o.held = append(o.held, copied)
-	status := C.ratel_step(o.op, o.cells, C.uint32_t(len(o.Cells)), (*C.char)(copied), &sizes[0])
+	status := C.ratel_step(o.op, unsafe.SliceData(o.cells), C.uint32_t(len(o.cells)), (*C.char)(copied), unsafe.SliceData(sizes))
 	if status != C.RL_OK {
 		return &Error{Code: Code(status), Message: "Step was refused"}
 	}
-	for i, cell := range unsafe.Slice(o.cells, len(o.Cells)) {
-		o.Cells[i].take(&cell)
+	for i := range o.cells {
+		o.Cells[i].take(&o.cells[i])
 	}
 	return nil
 }

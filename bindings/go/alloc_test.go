@@ -1,0 +1,51 @@
+//go:build !race
+
+package ratel
+
+import "testing"
+
+// The race detector allocates on its own account, so this is not looked at with it.
+func TestAllowAllocatesNothing(t *testing.T) {
+	l := newLimiter(t)
+	orders := ruleID(t, l, "orders")
+	request := Request{Method: "POST", Path: "/orders", User: "alice", IP: "192.0.2.1"}
+	attributed := Request{Path: "/plans", Attributes: []Attribute{{"plan", "pro"}, {"region", "eu"}}}
+	for name, call := range map[string]func(){
+		"Allow":            func() { _, _ = l.Allow(background, request) },
+		"AllowN":           func() { _, _ = l.AllowN(background, request, 2) },
+		"AllowRule":        func() { _, _ = l.AllowRule(background, orders, "alice", 1) },
+		"Allow attributes": func() { _, _ = l.Allow(background, attributed) },
+	} {
+		if allocations := testing.AllocsPerRun(1000, call); allocations != 0 {
+			t.Errorf("%s: %v allocations", name, allocations)
+		}
+	}
+}
+
+func BenchmarkAllow(b *testing.B) {
+	l := newLimiter(b)
+	request := Request{Method: "POST", Path: "/orders", User: "alice"}
+	b.ReportAllocs()
+	for b.Loop() {
+		_, _ = l.Allow(background, request)
+	}
+}
+
+func BenchmarkAllowRule(b *testing.B) {
+	l := newLimiter(b)
+	orders := ruleID(b, l, "orders")
+	b.ReportAllocs()
+	for b.Loop() {
+		_, _ = l.AllowRule(background, orders, "alice", 1)
+	}
+}
+
+func BenchmarkAllowParallel(b *testing.B) {
+	l := newLimiter(b)
+	request := Request{Method: "POST", Path: "/orders", User: "alice"}
+	b.RunParallel(func(pb *testing.PB) {
+		for pb.Next() {
+			_, _ = l.Allow(background, request)
+		}
+	})
+}
