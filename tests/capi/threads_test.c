@@ -122,7 +122,7 @@ static void reload_and_look_around(struct run *run) {
            "rules: [{name: orders, path: /orders, scope: user, algorithm: token_bucket, limit: %d, window: 1h}]",
            CAPACITY);
   rl_config *config = config_of(rules);
-  while (atomic_load(&run->left) > 0) {
+  do {
     uint64_t needed = 0;
     uint64_t evicted = 0;
     const rl_request request = request_of("ann", 0);
@@ -133,7 +133,7 @@ static void reload_and_look_around(struct run *run) {
     assert_int_equal(RL_OK, rl_peek(run->registry, &request, &decision, NULL));
     assert_int_equal(RL_OK, rl_explain(run->registry, &request, 0, buffer, sizeof buffer, &needed, NULL));
     assert_int_equal(1, rl_rule_count(run->registry));
-  }
+  } while (atomic_load(&run->left) > 0);
   rl_config_destroy(config);
 }
 
