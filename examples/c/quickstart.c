@@ -6,10 +6,10 @@
 #define TEXT(s) ((rl_str){s, strlen(s)})
 
 int main(void) {
-  rl_config *config = NULL;
-  rl_registry *registry = NULL;
+  rl_config* config = NULL;
+  rl_registry* registry = NULL;
   rl_error err = RL_ERROR_INIT;
-  const char *rules =
+  const char* rules =
       "rules: [{name: orders, path: /orders, scope: user, algorithm: token_bucket, limit: 5, window: 1s}]";
   if (rl_config_create(&config, &err) || rl_config_load_text(config, TEXT(rules), TEXT("rules.yaml"), &err) ||
       rl_registry_create(config, &registry, &err)) {
