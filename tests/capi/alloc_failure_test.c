@@ -466,6 +466,31 @@ static void the_failing_is_real(void **state) {
   free(third);
 }
 
+/* Every allocation would fail, and none is asked for. */
+static void the_embedded_store_decides_without_allocating(void **state) {
+  (void)state;
+  static struct world world;
+  set_up_world(&world);
+  world.request.path = BYTES("/orders");
+  const uint32_t rule = rl_rule_at(world.embedded, 0);
+  rl_status statuses[6];
+  from_there_on = 1;
+  failures = 0;
+  countdown = 1;
+  armed = 1;
+  statuses[0] = rl_allow(world.embedded, &world.request, &world.out, &world.err);
+  statuses[1] = rl_allow(world.embedded, &world.request, &world.spent, &world.err);
+  statuses[2] = rl_allow_rule(world.embedded, rule, "new", 3, 1, START, &world.out);
+  statuses[3] = rl_allow_many(world.embedded, &world.request, 1, &world.out, &world.err);
+  statuses[4] = rl_settle(world.embedded, &world.request, &world.spent, 0, &world.out, &world.err);
+  statuses[5] = rl_peek(world.embedded, &world.request, &world.out, &world.err);
+  armed = 0;
+  assert_int_equal(0, failures);
+  for (int i = 0; i < 6; ++i) assert_int_equal(RL_OK, statuses[i]);
+  assert_int_equal(3, world.out.remaining);
+  tear_down_world(&world);
+}
+
 static int make_file(void **state) {
   (void)state;
   const int file = mkstemp(file_path);
@@ -483,6 +508,7 @@ static int remove_file(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(the_failing_is_real),
+      cmocka_unit_test(the_embedded_store_decides_without_allocating),
       cmocka_unit_test(one_allocation_fails),
       cmocka_unit_test(all_allocations_from_there_on_fail),
   };
