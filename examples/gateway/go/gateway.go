@@ -130,6 +130,8 @@ func newProxy(upstream *url.URL) http.Handler {
 		},
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		// Without it net/http ends the request's body as soon as the answer begins, under the hands of who still reads it.
+		_ = http.NewResponseController(w).EnableFullDuplex()
 		proxy.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), oursKey{}, w.Header())))
 	})
 }
