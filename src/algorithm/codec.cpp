@@ -157,7 +157,7 @@ std::optional<Decoded> Decode(std::string_view bytes) {
   if (!IsFramed(bytes)) return std::nullopt;
   auto numbers = Resolve(SpecAt(bytes));
   if (!numbers || numbers->tick_exponent != IntegerAt(bytes, 6, 1)) return std::nullopt;
-  Decoded held{std::move(*numbers), {IntegerAt(bytes, 32, 8), IntegerAt(bytes, 40, 8)}, EntriesAt(bytes)};
+  Decoded held{*numbers, {IntegerAt(bytes, 32, 8), IntegerAt(bytes, 40, 8)}, EntriesAt(bytes)};
   if (!IsValid(held)) return std::nullopt;
   return held;
 }

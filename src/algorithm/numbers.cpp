@@ -11,6 +11,13 @@ namespace {
 constexpr uint8_t kCoarsestTick = 6;
 constexpr Micros kSecond = 1'000'000;
 
+struct SpanUnit {
+  Micros size;
+  const char* name;
+};
+constexpr std::array<SpanUnit, 4> kSpanUnits{
+    {{86'400 * kSecond, "d"}, {3600 * kSecond, "h"}, {60 * kSecond, "m"}, {kSecond, "s"}}};
+
 Error Fault(const char* member, std::string message) {
   Error error;
   error.status = Status::kConfig;
@@ -124,14 +131,8 @@ Result<Numbers> Resolve(const LimitSpec& spec) {
 }
 
 std::string SpanToText(Micros span) {
-  struct Unit {
-    Micros size;
-    const char* name;
-  };
-  static constexpr std::array<Unit, 4> kWhole{
-      {{86'400 * kSecond, "d"}, {3600 * kSecond, "h"}, {60 * kSecond, "m"}, {kSecond, "s"}}};
   if (span == 0) return "0s";
-  for (const Unit& unit : kWhole) {
+  for (const SpanUnit& unit : kSpanUnits) {
     if (span % unit.size == 0) return Text(span / unit.size) + unit.name;
   }
   if (span < 1000) return Text(span) + "us";
