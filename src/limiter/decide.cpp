@@ -66,6 +66,43 @@ Status Registry::Impl::ApplyNamed(const Snapshot& snapshot, const Request& reque
   return storage->Apply(operation);
 }
 
+Status Registry::Impl::DecideSingle(const Snapshot& snapshot, const CompiledRule& rule, const Request& request,
+                                    uint64_t now_ns, Decision& out) noexcept {
+  const CompiledLimit& limit = rule.limits[0];
+  const uint64_t cost = request.cost == kCostOfRule ? rule.source->cost : static_cast<uint64_t>(request.cost);
+  const KeyBuilder builder(hasher, request.identity, snapshot.set().ipv6_prefix);
+  Charge charge;
+  const VersionedNumbers* numbers = nullptr;
+  BuiltKey key;
+  FillCharge(limit, builder, cost, charge, numbers, key);
+  Operation operation{{&charge, 1}, FloorToMicros(now_ns), Mode::kSpend};
+  if (const Status status = storage->Apply(operation); status != Status::kOk) return Refuse(status, out);
+  const Outcome& outcome = charge.outcome;
+  out = Decision();
+  out.allowed = outcome.allowed;
+  out.rule = rule.id;
+  out.limit_count = 1;
+  out.generation = snapshot.generation();
+  out.now_ns = now_ns;
+  TellLimit(charge, limit, operation.now, out);
+  RuleCounters& counters = *rule.counters;
+  if (outcome.allowed) {
+    out.delay_ns = outcome.delay * charge.numbers->tick * 1000;
+    counters.Add(RuleCount::kAllowed);
+    if (cost != 1) counters.Add(RuleCount::kExtraCost, cost - 1);
+  } else {
+    out.reason = outcome.never_fits ? Reason::kNeverFits : Reason::kLimited;
+    out.retry_after_ns = RetryAfter(charge, operation.now);
+    counters.Add(RuleCount::kDenied);
+    if (outcome.never_fits) {
+      counters.Add(RuleCount::kNeverFits);
+      totals.Add(TotalCount::kNeverFits);
+    }
+  }
+  if (key.unknown_client) totals.Add(TotalCount::kUnknownClient);
+  return Status::kOk;
+}
+
 Status Registry::Impl::Decide(const Snapshot& snapshot, const Request& request, uint64_t now_ns, Mode mode,
                               Decision& out) noexcept {
   MatchedRules rules;

@@ -29,10 +29,6 @@ uint64_t NanosUntil(Tick tick, const Numbers& numbers, Micros now) noexcept {
   return span >= kNever ? kNever - 1 : static_cast<uint64_t>(span);
 }
 
-uint64_t RetryAfter(const Charge& charge, Micros now) noexcept {
-  return charge.outcome.never_fits ? kNever : NanosUntil(charge.outcome.retry_at, *charge.numbers, now);
-}
-
 /// Whether a has a smaller fraction left than b.
 bool IsTighter(const Charge& a, const Charge& b) noexcept {
   return static_cast<Wide>(a.outcome.remaining) * b.numbers->capacity <
@@ -76,6 +72,32 @@ Verdict VerdictOf(const Snapshot& snapshot, const MatchedRules& rules) noexcept 
   return limits ? Verdict::kAskLimits : Verdict::kUnlimited;
 }
 
+void FillCharge(const CompiledLimit& limit, const KeyBuilder& builder, uint64_t cost, Charge& charge,
+                const VersionedNumbers*& numbers, BuiltKey& key) noexcept {
+  key = builder.Build(limit.source->scope, !limit.overrides.empty());
+  numbers = &limit.NumbersFor(key.override_value);
+  charge.numbers = &numbers->numbers;
+  charge.history = &limit.record->numbers;
+  charge.version = numbers->version;
+  charge.shadow = limit.shadow;
+  charge.cost = cost;
+  charge.key = key.hash ^ limit.salt;
+}
+
+uint64_t RetryAfter(const Charge& charge, Micros now) noexcept {
+  return charge.outcome.never_fits ? kNever : NanosUntil(charge.outcome.retry_at, *charge.numbers, now);
+}
+
+void TellLimit(const Charge& charge, const CompiledLimit& limit, Micros now, Decision& out) noexcept {
+  out.limit_id = limit.id;
+  out.limit = charge.numbers->spec.limit;
+  out.window_ns = charge.numbers->spec.window * 1000;
+  out.capacity = charge.numbers->capacity;
+  out.remaining = charge.outcome.remaining;
+  out.reset_after_ns = NanosUntil(charge.outcome.reset_at, *charge.numbers, now);
+  out.cost = static_cast<int64_t>(charge.cost);
+}
+
 Status BuildCharges(const Snapshot& snapshot, const KeyedHasher& hasher, const Request& request,
                     const MatchedRules& rules, ChargeBuffer& buffer, Tally& tally) noexcept {
   const KeyBuilder builder(hasher, request.identity, snapshot.set().ipv6_prefix);
@@ -88,17 +110,11 @@ Status BuildCharges(const Snapshot& snapshot, const KeyedHasher& hasher, const R
         buffer.Shrink(first);
         return Status::kUnsupported;
       }
-      const BuiltKey key = builder.Build(limit.source->scope, !limit.overrides.empty());
+      const VersionedNumbers* numbers = nullptr;
+      BuiltKey key;
+      FillCharge(limit, builder, cost, buffer.charges.Add(), numbers, key);
       tally.unknown_client |= key.unknown_client;
-      const VersionedNumbers& numbers = limit.NumbersFor(key.override_value);
-      Charge& charge = buffer.charges.Add();
-      charge.numbers = &numbers.numbers;
-      charge.history = &limit.record->numbers;
-      charge.version = numbers.version;
-      charge.shadow = limit.shadow;
-      charge.cost = cost;
-      charge.key = key.hash ^ limit.salt;
-      buffer.uses.Add(&rule, &limit, &numbers);
+      buffer.uses.Add(&rule, &limit, numbers);
     }
   }
   return Status::kOk;
@@ -153,14 +169,8 @@ void Conclude(std::span<const Charge> charges, std::span<const LimitUse> uses, M
   if (binding == charges.size()) return;
   const Charge& charge = charges[binding];
   if (!out.allowed) out.reason = charge.outcome.never_fits ? Reason::kNeverFits : Reason::kLimited;
-  out.limit_id = uses[binding].limit->id;
   out.rule = uses[binding].rule->id;
-  out.limit = charge.numbers->spec.limit;
-  out.window_ns = charge.numbers->spec.window * 1000;
-  out.capacity = charge.numbers->capacity;
-  out.remaining = charge.outcome.remaining;
-  out.reset_after_ns = NanosUntil(charge.outcome.reset_at, *charge.numbers, now);
-  out.cost = static_cast<int64_t>(charge.cost);
+  TellLimit(charge, *uses[binding].limit, now, out);
 }
 
 }  // namespace ratel

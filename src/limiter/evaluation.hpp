@@ -62,6 +62,16 @@ Status BuildCharges(const Snapshot& snapshot, const KeyedHasher& hasher, const R
 void NameCharges(const KeyedHasher& hasher, const Snapshot& snapshot, const Request& request, bool readable,
                  std::span<Charge> charges, std::span<const LimitUse> uses, std::string& names);
 
+/// The charge of one limit. `key` tells what it was built from.
+void FillCharge(const CompiledLimit& limit, const KeyBuilder& builder, uint64_t cost, Charge& charge,
+                const VersionedNumbers*& numbers, BuiltKey& key) noexcept;
+
+/// What the binding limit says in the answer: its numbers, what remains, when it is as new.
+void TellLimit(const Charge& charge, const CompiledLimit& limit, Micros now, Decision& out) noexcept;
+
+/// Nanoseconds from `now` until a denied charge would be admitted; kNever when its cost never fits.
+uint64_t RetryAfter(const Charge& charge, Micros now) noexcept;
+
 /// Turns outcomes into the answer: whether it is allowed, which limit binds, the waits.
 void Conclude(std::span<const Charge> charges, std::span<const LimitUse> uses, Micros now, Decision& out) noexcept;
 

@@ -77,6 +77,7 @@ void Snapshot::CompileRule(const Rule& rule, Book& book) {
     out.id = out.record->id;
     compiled.limits.push_back(std::move(out));
   }
+  compiled.single = compiled.limits.size() == 1 && !compiled.limits[0].shadow;
   ids_.emplace(rule.name, compiled.id);
   rules_.push_back(std::move(compiled));
   if (index_of_.size() <= rules_.back().id) index_of_.resize(rules_.back().id + 1);

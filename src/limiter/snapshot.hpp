@@ -50,6 +50,7 @@ struct CompiledRule {
   uint32_t id = 0;
   RuleCounters* counters = nullptr;
   std::vector<CompiledLimit> limits;
+  bool single = false;  ///< exactly one limit, and it is no shadow: the short way is open
 };
 
 class Snapshot : public std::enable_shared_from_this<Snapshot> {

@@ -256,7 +256,9 @@ class MemoryStorage final : public Storage {
   Status Apply(Operation& operation) noexcept override {
     switch (operation.mode) {
       case Mode::kSpend:
-        return operation.charges.size() == 1 ? SpendOne(operation.charges[0], operation.now) : ApplyAll(operation);
+        if (operation.charges.size() != 1) return ApplyAll(operation);
+        return SpendHeld(operation.charges[0], operation.now) ? Status::kOk
+                                                              : SpendOne(operation.charges[0], operation.now);
       case Mode::kPeek:
         return ApplyAll(operation);
       case Mode::kSettle:
@@ -289,6 +291,30 @@ class MemoryStorage final : public Storage {
 
  private:
   static constexpr size_t kMaxCharges = kMaxChargesPerOperation;
+
+  /// The short way that almost every request takes: a key that is held, two words under the numbers in force. False when it is not so.
+  bool SpendHeld(Charge& charge, Micros now) noexcept {
+    const Numbers& numbers = *charge.numbers;
+    if (numbers.spec.algorithm == Algorithm::kSlidingLog) return false;
+    const Tag tag = Tag::Of(charge.key);
+    const Tick tick = numbers.TickOf(now);
+    for (;;) {
+      const Place place = table_.Find(tag);
+      if (!place || Line::NumbersOf(place.header, place.slot) != charge.version) return false;
+      Line& line = *place.line;
+      const Lead lead = line.ReadLead(place.slot);
+      State state{lead.expiry(), line.ReadValue(place.slot)};
+      if (!line.Unchanged(place.header)) continue;
+      if (lead.blank()) return false;
+      charge.outcome = Step(numbers, state, tick, charge.cost, Spend::kYes);
+      if (!charge.outcome.changed) return true;
+      if (!line.TryLock(place.header)) continue;
+      const bool at_limit = charge.outcome.remaining == 0;
+      line.WriteState(place.slot, Lead::Of(state.expiry, numbers.tick_exponent, at_limit, false, false), state.value);
+      line.Unlock(place.header);
+      return true;
+    }
+  }
 
   Status SpendOne(Charge& charge, Micros now) noexcept {
     Cell cell;
