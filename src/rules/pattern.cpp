@@ -23,36 +23,36 @@ void AppendSegment(std::string_view segment, Pattern& pattern) {
   pattern.text += segment;
 }
 
-std::strong_ordering Compare(std::string_view a, std::string_view b) { return a.compare(b) <=> 0; }
+std::strong_ordering Compare(std::string_view a, std::string_view b) { return a <=> b; }
 
 /// Less = more specific; equal = the same paths.
 std::strong_ordering ComparePaths(const Pattern& a, const Pattern& b) {
-  if (auto order = b.segments.size() <=> a.segments.size(); order != 0) return order;
+  if (auto order = b.segments.size() <=> a.segments.size(); std::is_neq(order)) return order;
   for (size_t i = 0; i < a.segments.size(); ++i) {
-    if (auto order = a.segments[i].parameter <=> b.segments[i].parameter; order != 0) return order;
+    if (auto order = a.segments[i].parameter <=> b.segments[i].parameter; std::is_neq(order)) return order;
   }
   static_assert(PathMatch::kPrefix < PathMatch::kLiteral && PathMatch::kLiteral < PathMatch::kExact);
   const auto kind = [](PathMatch match) { return match == PathMatch::kExact ? 0 : 1 + static_cast<int>(match); };
-  if (auto order = kind(a.match) <=> kind(b.match); order != 0) return order;
-  if (auto order = b.text.size() <=> a.text.size(); order != 0) return order;
+  if (auto order = kind(a.match) <=> kind(b.match); std::is_neq(order)) return order;
+  if (auto order = b.text.size() <=> a.text.size(); std::is_neq(order)) return order;
   return Compare(a.text, b.text);
 }
 
 std::strong_ordering CompareAttributes(const Rule& a, const Rule& b) {
-  if (auto order = b.when.size() <=> a.when.size(); order != 0) return order;
+  if (auto order = b.when.size() <=> a.when.size(); std::is_neq(order)) return order;
   for (size_t i = 0; i < a.when.size(); ++i) {
-    if (auto order = Compare(a.when[i].attribute, b.when[i].attribute); order != 0) return order;
+    if (auto order = Compare(a.when[i].attribute, b.when[i].attribute); std::is_neq(order)) return order;
   }
   return std::strong_ordering::equal;
 }
 
 std::strong_ordering CompareTies(const Rule& a, const Rule& b) {
-  if (auto order = a.methods.size() <=> b.methods.size(); order != 0) return order;
+  if (auto order = a.methods.size() <=> b.methods.size(); std::is_neq(order)) return order;
   for (size_t i = 0; i < a.when.size(); ++i) {
-    if (auto order = Compare(a.when[i].value, b.when[i].value); order != 0) return order;
+    if (auto order = Compare(a.when[i].value, b.when[i].value); std::is_neq(order)) return order;
   }
   for (size_t i = 0; i < a.methods.size(); ++i) {
-    if (auto order = Compare(a.methods[i], b.methods[i]); order != 0) return order;
+    if (auto order = Compare(a.methods[i], b.methods[i]); std::is_neq(order)) return order;
   }
   return std::strong_ordering::equal;
 }
@@ -89,10 +89,11 @@ RankedRules RankRules(const RuleSet& set, TieBreak tie_break) {
   std::sort(ranked.order.begin(), ranked.order.end(), [&](uint32_t left, uint32_t right) {
     const Rule& a = set.rules[left];
     const Rule& b = set.rules[right];
-    if (auto order = ComparePaths(ranked.patterns[left], ranked.patterns[right]); order != 0) return order < 0;
+    if (auto order = ComparePaths(ranked.patterns[left], ranked.patterns[right]); std::is_neq(order))
+      return std::is_lt(order);
     if (a.methods.empty() != b.methods.empty()) return b.methods.empty();
-    if (auto order = CompareAttributes(a, b); order != 0) return order < 0;
-    if (auto order = CompareTies(a, b); order != 0) return order < 0;
+    if (auto order = CompareAttributes(a, b); std::is_neq(order)) return std::is_lt(order);
+    if (auto order = CompareTies(a, b); std::is_neq(order)) return std::is_lt(order);
     if (tie_break == TieBreak::kName && a.name != b.name) return a.name < b.name;
     return left < right;
   });

@@ -52,7 +52,7 @@ inline uint64_t MixBits(uint64_t a, uint64_t b) noexcept {
 
 /// The first byte of memory is the lowest of the word, on every machine.
 inline uint64_t LoadWord(const char* from) noexcept {
-  uint64_t word;
+  uint64_t word = 0;
   std::memcpy(&word, from, sizeof(word));
   if constexpr (std::endian::native == std::endian::big) word = __builtin_bswap64(word);
   return word;
