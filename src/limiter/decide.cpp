@@ -107,6 +107,10 @@ Status Registry::Impl::Decide(const Snapshot& snapshot, const Request& request, 
                               Decision& out) noexcept {
   MatchedRules rules;
   if (const Status status = FindRules(snapshot, request, rules); status != Status::kOk) return Refuse(status, out);
+  if (local && mode == Mode::kSpend && rules.count == 1) {
+    const CompiledRule& rule = snapshot.rules()[rules.index[0]];
+    if (rule.single) return DecideSingle(snapshot, rule, request, now_ns, out);
+  }
   out = Blank(snapshot, now_ns, rules, request);
   Tally tally;
   if (DecideWithoutLimits(snapshot, rules, mode, out)) {
