@@ -19,8 +19,10 @@ type RuleSource func(*builder) error
 type builder struct {
 	config *C.rl_config
 	host   *host
-	leaf   bool // nothing of this config calls back into Go while it decides
-	async  bool // decisions may wait for a network
+	// Nothing of this config calls back into Go while it decides. A log does not count: the engine decides on its own store
+	// without a message.
+	leaf  bool
+	async bool // decisions may wait for a network
 }
 
 // FromFile reads a file, or every *.yaml, *.yml and *.json of a folder.

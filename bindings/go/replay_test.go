@@ -103,7 +103,6 @@ type replay struct {
 	now     *instant
 	limiter *Limiter
 	decided map[int]settled
-	form    object // of the step under way
 }
 
 type settled struct {

@@ -175,7 +175,9 @@ func TestNoDecision(t *testing.T) {
 
 func TestDeniedHook(t *testing.T) {
 	options := hooks
-	options.Denied = func(w http.ResponseWriter, _ *http.Request, d ratel.Decision) { http.Error(w, d.Reason.String(), 418) }
+	options.Denied = func(w http.ResponseWriter, _ *http.Request, d ratel.Decision) {
+		http.Error(w, d.Reason.String(), http.StatusTeapot)
+	}
 	w := ask(ratelhttp.New(newLimiter(t), options)(served), "GET", "/internal")
 	wantStatus(t, w, 418)
 	if w.Body.String() != "blocked\n" {
@@ -191,8 +193,8 @@ func TestExactNamesReplaceWhatWasThere(t *testing.T) {
 		w.Header().Set("X-RateLimit-Limit", "99")
 		h.ServeHTTP(w, r)
 	})
-	header := ask(before, "GET", "/x").Header()
-	if got := header["X-RateLimit-Limit"]; len(got) != 1 || got[0] != "3" || header.Values("X-RateLimit-Limit") != nil {
+	header, exact := ask(before, "GET", "/x").Header(), "X-RateLimit-Limit"
+	if got := header[exact]; len(got) != 1 || got[0] != "3" || header.Values("X-RateLimit-Limit") != nil {
 		t.Errorf("%v", header)
 	}
 }
