@@ -12,13 +12,14 @@ namespace {
 /// Paths up to this length are normalised on the stack.
 constexpr size_t kPathOnStack = 2048;
 
-void Match(const Snapshot& snapshot, const MatchQuery& query, MatchedRules& out) noexcept {
+Status Match(const Snapshot& snapshot, const MatchQuery& query, MatchedRules& out) noexcept {
   if (snapshot.set().match_all) {
     out.count = snapshot.matcher().MatchAll(query, out.index);
-    return;
+    return out.count > Matcher::kMaxMatches ? Status::kUnsupported : Status::kOk;
   }
   out.index[0] = snapshot.matcher().Match(query);
   out.count = out.index[0] == Matcher::kNone ? 0 : 1;
+  return Status::kOk;
 }
 
 /// How long from `now` to a tick of the limit, in nanoseconds; 0 when it has passed.
@@ -51,14 +52,12 @@ Status FindRules(const Snapshot& snapshot, const Request& request, MatchedRules&
   if (needed <= kPathOnStack) {
     std::array<char, kPathOnStack> buffer;
     query.path = NormalizePath(request.path, buffer);
-    Match(snapshot, query, out);
-    return Status::kOk;
+    return Match(snapshot, query, out);
   }
   const std::unique_ptr<char[]> buffer(new (std::nothrow) char[needed]);
   if (buffer == nullptr) return Status::kNoMemory;
   query.path = NormalizePath(request.path, {buffer.get(), needed});
-  Match(snapshot, query, out);
-  return Status::kOk;
+  return Match(snapshot, query, out);
 }
 
 Verdict VerdictOf(const Snapshot& snapshot, const MatchedRules& rules) noexcept {

@@ -18,7 +18,7 @@ namespace ratel {
 
 /// The rules that apply to a request.
 struct MatchedRules {
-  std::array<uint32_t, Matcher::kMaxMatches> index;  ///< into snapshot.rules()
+  std::array<uint32_t, Matcher::kMaxMatches + 1> index;  ///< into snapshot.rules(); one more than may apply, to tell
   size_t count = 0;
   std::span<const uint32_t> span() const noexcept { return {index.data(), count}; }
 };
@@ -47,7 +47,8 @@ struct Tally {
   bool unknown_client = false;
 };
 
-/// Finds the rules of a request: by id, or by method and path. kNotFound for an id that is not in force; kNoMemory.
+/// Finds the rules of a request: by id, or by method and path. kNotFound for an id that is not in force;
+/// kUnsupported when more than Matcher::kMaxMatches rules apply; kNoMemory.
 Status FindRules(const Snapshot& snapshot, const Request& request, MatchedRules& out) noexcept;
 
 /// What the rules decide before any limit is asked.

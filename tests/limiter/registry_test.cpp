@@ -190,6 +190,30 @@ rules:
   EXPECT_EQ(m.rules.at(0).denied, 2u);
 }
 
+TEST(Semantics7Rules, MoreRulesThanFitOneRequestAreAnErrorAndNoSilentAllow) {
+  std::string text = "match: all\nrules:\n";
+  for (int i = 0; i < 33; ++i) {
+    const std::string n = std::to_string(i);
+    text += "  - {name: r" + n + ", path: /x, scope: user, algorithm: token_bucket, limit: 10, window: 1m" +
+            (i == 0 ? "" : ", when: {a" + n + ": b}") + "}\n";
+  }
+  Fixture f(text);
+  std::vector<std::string> names;
+  for (int i = 1; i < 33; ++i) names.push_back("a" + std::to_string(i));
+  std::vector<AttributeView> attributes;
+  for (const std::string& name : names) attributes.push_back({name, "b"});
+  Request request;
+  request.path = "/x";
+  request.identity.user = "u";
+  request.identity.attributes = std::span(attributes).first(31);
+  EXPECT_EQ(f.Ask(request).limit_count, 32u);
+  request.identity.attributes = attributes;
+  Decision decision;
+  decision.allowed = true;
+  EXPECT_EQ(f.registry->Allow(request, decision), Status::kUnsupported);
+  EXPECT_FALSE(decision.allowed);
+}
+
 TEST(Semantics7Rules, BlockAndUnlimitedAskNoLimit) {
   Fixture f(R"(
 rules:
