@@ -26,7 +26,7 @@ import (
 
 // All of them limit to this much per key, which is never reached: what is measured is the admission.
 const (
-	units  = 1 << 40
+	units  = 1<<31 - 1
 	window = time.Hour
 )
 
@@ -35,7 +35,7 @@ var ctx = context.Background()
 const rules = `
 version: 1
 max_keys: 2000000
-default: {name: d, scope: user, algorithm: %s, limit: 1099511627776, window: 1h}
+default: {name: d, scope: user, algorithm: %s, limit: 2147483647, window: 1h}
 `
 
 // candidate makes a function that asks for one unit of a key.

@@ -10,10 +10,13 @@ func TestAllowAllocatesNothing(t *testing.T) {
 	orders := ruleID(t, l, "orders")
 	request := Request{Method: "POST", Path: "/orders", User: "alice", IP: "192.0.2.1"}
 	attributed := Request{Path: "/plans", Attributes: []Attribute{{"plan", "pro"}, {"region", "eu"}}}
+	decision := mustAllow(t, l, request)
+	room := make([]byte, 0, 1024)
 	for name, call := range map[string]func(){
 		"Allow":            func() { _, _ = l.Allow(background, request) },
 		"AllowN":           func() { _, _ = l.AllowN(background, request, 2) },
 		"AllowRule":        func() { _, _ = l.AllowRule(background, orders, "alice", 1) },
+		"AppendHeaders":    func() { _, _ = l.AppendHeaders(room, decision, 0) },
 		"Allow attributes": func() { _, _ = l.Allow(background, attributed) },
 	} {
 		if allocations := testing.AllocsPerRun(1000, call); allocations != 0 {

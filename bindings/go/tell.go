@@ -1,10 +1,15 @@
 package ratel
 
+// #cgo noescape ratel_headers
+// #cgo nocallback ratel_headers
+// #cgo noescape ratel_client_ip
+// #cgo nocallback ratel_client_ip
 // #include "shim.h"
 import "C"
 
 import (
 	"context"
+	"slices"
 	"unsafe"
 )
 
@@ -31,52 +36,54 @@ const TextJSON TextFlags = C.RL_TEXT_JSON
 
 type writer func(buffer *C.char, capacity C.uint64_t, needed *C.uint64_t, detail **C.rl_error) C.rl_status
 
-// grown calls until the text fits, and adds it to dst.
-func grown(dst []byte, write writer) ([]byte, error) {
-	for room := 512; ; {
-		start := len(dst)
-		if cap(dst)-start < room {
-			bigger := make([]byte, start, start+room)
-			copy(bigger, dst)
-			dst = bigger
-		}
-		free := dst[start:cap(dst)]
-		var needed C.uint64_t
+// newText calls until the text fits.
+func (l *Limiter) newText(with func(c *core) writer) (string, error) {
+	c, err := l.begin()
+	if err != nil {
+		return "", err
+	}
+	defer c.release()
+	write := with(c)
+	var text []byte
+	for room := C.uint64_t(2048); ; {
+		text = slices.Grow(text, int(room))
 		var detail *C.rl_error
-		status := write((*C.char)(unsafe.Pointer(unsafe.SliceData(free))), C.uint64_t(len(free)), &needed, &detail)
+		status := write((*C.char)(unsafe.Pointer(unsafe.SliceData(text))), C.uint64_t(cap(text)), &room, &detail)
 		if status != C.RL_E_BUFFER_TOO_SMALL {
-			if err := failure(status, detail); err != nil {
-				return dst[:start], err
-			}
-			return dst[:start+int(needed)], nil
+			text, err = written(text, status, room, detail)
+			return string(text), err
 		}
 		C.free(unsafe.Pointer(detail))
-		room = int(needed)
 	}
 }
 
-func (l *Limiter) text(dst []byte, write func(c *core) writer) ([]byte, error) {
+// AppendHeaders adds the header fields of a decision to dst as lines "Name: value\r\n"; nothing when it has none.
+func (l *Limiter) AppendHeaders(dst []byte, decision Decision, flags HeaderFlags) ([]byte, error) {
 	c, err := l.begin()
 	if err != nil {
 		return dst, err
 	}
 	defer c.release()
-	return grown(dst, write(c))
-}
-
-func (l *Limiter) newText(write func(c *core) writer) (string, error) {
-	text, err := l.text(nil, write)
-	return string(text), err
-}
-
-// AppendHeaders adds the header fields of a decision to dst as lines "Name: value\r\n"; nothing when it has none.
-func (l *Limiter) AppendHeaders(dst []byte, decision Decision, flags HeaderFlags) ([]byte, error) {
 	raw := decision.back()
-	return l.text(dst, func(c *core) writer {
-		return func(buffer *C.char, capacity C.uint64_t, needed *C.uint64_t, detail **C.rl_error) C.rl_status {
-			return C.ratel_headers(c.registry, &raw, C.uint32_t(flags), buffer, capacity, needed, detail)
+	for room := C.uint64_t(512); ; {
+		dst = slices.Grow(dst, int(room))
+		free := dst[len(dst):cap(dst)]
+		var detail *C.rl_error
+		status := C.ratel_headers(c.registry, &raw, C.uint32_t(flags), (*C.char)(unsafe.Pointer(unsafe.SliceData(free))),
+			C.uint64_t(len(free)), &room, &detail)
+		if status != C.RL_E_BUFFER_TOO_SMALL {
+			return written(dst, status, room, detail)
 		}
-	})
+		C.free(unsafe.Pointer(detail))
+	}
+}
+
+// written is dst with what C has put behind its end.
+func written(dst []byte, status C.rl_status, size C.uint64_t, detail *C.rl_error) ([]byte, error) {
+	if status != C.RL_OK {
+		return dst, failure(status, detail)
+	}
+	return dst[:len(dst)+int(size)], nil
 }
 
 // Headers is AppendHeaders as a string.
@@ -148,14 +155,18 @@ func (l *Limiter) ClientIP(peer string, xForwardedFor, forwarded []string) (stri
 			lines.add(line)
 		}
 	}
+	c, err := l.begin()
+	if err != nil {
+		return "", err
+	}
+	defer c.release()
 	bytes, sizes := lines.data()
-	var room [64]byte
-	text, err := l.text(room[:0], func(c *core) writer {
-		return func(buffer *C.char, capacity C.uint64_t, needed *C.uint64_t, detail **C.rl_error) C.rl_status {
-			return C.ratel_client_ip(c.registry, peer, bytes, sizes, C.uint32_t(len(xForwardedFor)), C.uint32_t(len(forwarded)),
-				buffer, capacity, needed, detail)
-		}
-	})
+	var room [64]byte // an address is shorter
+	var needed C.uint64_t
+	var detail *C.rl_error
+	status := C.ratel_client_ip(c.registry, peer, bytes, sizes, C.uint32_t(len(xForwardedFor)), C.uint32_t(len(forwarded)),
+		(*C.char)(unsafe.Pointer(&room[0])), C.uint64_t(len(room)), &needed, &detail)
+	text, err := written(room[:0], status, needed, detail)
 	return string(text), err
 }
 

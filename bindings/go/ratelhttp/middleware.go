@@ -132,7 +132,9 @@ func (m *middleware) setFields(header http.Header, decision ratel.Decision) erro
 		return err
 	}
 	*buffer = text
-	for rest := string(text); rest != ""; {
+	rest := string(text)
+	values := make([]string, strings.Count(rest, "\r\n")) // one allocation for all fields
+	for i := range values {
 		var line string
 		line, rest, _ = strings.Cut(rest, "\r\n")
 		name, value, _ := strings.Cut(line, ": ")
@@ -141,7 +143,8 @@ func (m *middleware) setFields(header http.Header, decision ratel.Decision) erro
 			delete(header, canonical)
 			canonical = name
 		}
-		header[canonical] = []string{value}
+		values[i] = value
+		header[canonical] = values[i : i+1 : i+1]
 	}
 	return nil
 }
