@@ -138,15 +138,34 @@ func (m *middleware) setFields(header http.Header, decision ratel.Decision) erro
 		var line string
 		line, rest, _ = strings.Cut(rest, "\r\n")
 		name, value, _ := strings.Cut(line, ": ")
-		canonical := textproto.CanonicalMIMEHeaderKey(name)
+		key := canonical(name)
 		if m.options.ExactNames {
-			delete(header, canonical)
-			canonical = name
+			delete(header, key)
+			key = name
 		}
 		values[i] = value
-		header[canonical] = values[i : i+1 : i+1]
+		header[key] = values[i : i+1 : i+1]
 	}
 	return nil
+}
+
+var (
+	namesMutex sync.RWMutex
+	names      = map[string]string{}
+)
+
+// canonical remembers net/http's form of the few names that the engine has.
+func canonical(name string) string {
+	namesMutex.RLock()
+	key, known := names[name]
+	namesMutex.RUnlock()
+	if !known {
+		key = textproto.CanonicalMIMEHeaderKey(name)
+		namesMutex.Lock()
+		names[strings.Clone(name)] = key
+		namesMutex.Unlock()
+	}
+	return key
 }
 
 func (m *middleware) denied(w http.ResponseWriter, r *http.Request, decision ratel.Decision) {
