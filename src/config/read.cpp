@@ -266,7 +266,7 @@ class TextReader {
   }
 
   /// Whether the setting may be taken over: no text before this one has given it another value.
-  bool Give(std::string_view name, std::string value, const Where& where) {
+  bool Give(std::string_view name, const std::string& value, const Where& where) {
     const Position position = Locate(where).position;
     const auto [entry, is_new] = draft_.given.try_emplace(std::string(name), GivenSetting{value, file_, position});
     if (is_new || entry->second.value == value) return true;
@@ -381,8 +381,9 @@ class TextReader {
       const bool follows = HasFault(first_fault, path) || (!action && path == where.Key("limits").Text());
       if (!follows) Add(at, std::move(message));
     });
-    const Position name = fields["name"] == nullptr ? node.position : fields["name"]->position;
-    draft_.places.push_back({name, where.Text(), inline_limit, is_faulty_});
+    const Node* name = fields["name"];
+    const Position position = name == nullptr ? node.position : name->position;
+    draft_.places.push_back({position, where.Text(), inline_limit, is_faulty_});
     draft_.set.rules.push_back(std::move(rule));
   }
 

@@ -73,10 +73,10 @@ struct FileWatch::Impl {
     }
   }
 
+  const KeyedHasher hasher = KeyedHasher::Random();
   const std::string path;
   const std::chrono::milliseconds interval;
   const std::function<void()> changed;
-  const KeyedHasher hasher = KeyedHasher::Random();
   std::optional<Fingerprint> seen;
   std::mutex mutex;
   std::condition_variable wake;
