@@ -5,19 +5,26 @@
 #include "bytes.hpp"
 #include "host.hpp"
 #include "host_storage.hpp"
+#include "rules/matcher.hpp"
 #include "rule.hpp"
 #include "structs.hpp"
 
 namespace ratel::capi {
 
-rl_status CheckRules(const rl_config& config, const ErrorOut& error) noexcept {
+rl_status CheckRules(const rl_config& config, const ErrorOut& error) {
   if (config.faulty) {
     if (!config.faults.empty()) return error.Fail(config.faults);
     return error.Fail(RL_E_CONFIG, "the config's rules were refused: clear it, or destroy it");
   }
   if (config.builder.rules().rules.empty())
     return error.Fail(RL_E_CONFIG, "no rules: a limiter without any limits nothing");
-  return RL_OK;
+  if (!config.has_made_rules) return RL_OK;
+  // A load has looked at this already; rules made in code are looked at together, once, here.
+  const RuleSet& set = config.builder.rules();
+  const std::vector<Unreachable> hidden = FindUnreachable(set);
+  if (hidden.empty()) return RL_OK;
+  return error.Fail(RL_E_CONFIG, "rule \"%s\" can never be reached: rule \"%s\" covers the same requests",
+                    set.rules[hidden[0].rule].name.c_str(), set.rules[hidden[0].because_of].name.c_str());
 }
 
 namespace {
@@ -48,6 +55,7 @@ rl_status AddRule(rl_config& config, const rl_rule* rule, const ErrorOut& error)
   if (const rl_status status = ReadRule(rule, made, faults, error)) return status;
   if (!faults.empty()) return Refuse(config, std::move(faults), error);
   config.faults.clear();
+  config.has_made_rules = true;
   if (config.builder.AddRule(std::move(made))) return RL_OK;
   return Refuse(config, config.builder.faults(), error);
 }
@@ -110,6 +118,7 @@ rl_status rl_config_clear(rl_config* config) {
   return Guard(nullptr, [&](const ErrorOut& error) -> rl_status {
     if (const rl_status status = CheckHandle(config, "config", error)) return status;
     config->builder.Clear();
+    config->has_made_rules = false;
     config->faults.clear();
     config->faulty = false;
     return RL_OK;

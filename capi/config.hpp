@@ -18,6 +18,7 @@ struct rl_config {
 
   ratel::RuleSetBuilder builder;
   std::vector<ratel::Error> faults;  ///< of what was loaded last
+  bool has_made_rules = false;       ///< some came by rl_config_add_rule: whether all can be reached is still to be seen
   bool faulty = false;               ///< a rule set was refused: of no use until cleared
 
   std::unique_ptr<ratel::Clock> clock;
@@ -36,7 +37,7 @@ struct rl_config {
 
 namespace ratel::capi {
 
-/// Whether the rules of a config can be put in force: it has some, and none was refused.
-rl_status CheckRules(const rl_config& config, const ErrorOut& error) noexcept;
+/// Whether the rules of a config can be put in force: it has some, none was refused, and each can be reached.
+rl_status CheckRules(const rl_config& config, const ErrorOut& error);
 
 }  // namespace ratel::capi

@@ -136,9 +136,10 @@ std::string JoinSurrogates(std::string_view text) {
 
 class TreeParser {
  public:
-  explicit TreeParser(std::string_view text) : text_(text) {
+  // libyaml takes no null pointer, not even for an empty text.
+  explicit TreeParser(std::string_view text) : text_(text.empty() ? std::string_view("") : text) {
     yaml_parser_set_encoding(&parser_.raw, YAML_UTF8_ENCODING);
-    yaml_parser_set_input_string(&parser_.raw, reinterpret_cast<const unsigned char*>(text.data()), text.size());
+    yaml_parser_set_input_string(&parser_.raw, reinterpret_cast<const unsigned char*>(text_.data()), text_.size());
   }
 
   Result<Node> Parse() {

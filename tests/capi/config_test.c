@@ -169,6 +169,39 @@ static void rules_made_in_code_decide(void **state) {
   rl_config_destroy(config);
 }
 
+static void a_rule_made_in_code_that_is_hidden_is_refused(void **state) {
+  (void)state;
+  const rl_limit limit = limit_of("user", 5);
+  const rl_rule first = rule_of("first", "/orders", &limit, 1);
+  const rl_rule second = rule_of("second", "/orders", &limit, 1);
+  rl_registry *running = registry_of(ORDERS);
+  rl_config *config = empty_config();
+  rl_error err = RL_ERROR_INIT;
+  assert_int_equal(RL_OK, rl_config_add_rule(config, &first, &err));
+  assert_int_equal(RL_OK, rl_config_add_rule(config, &second, &err));
+  rl_registry *registry = NULL;
+  assert_failed(RL_E_CONFIG, rl_registry_create(config, &registry, &err), &err);
+  assert_non_null(strstr(err.message, "second"));
+  assert_failed(RL_E_CONFIG, rl_registry_reload(running, config, &err), &err);
+  assert_int_equal(RL_OK, rl_config_clear(config));
+  assert_int_equal(RL_OK, rl_config_add_rule(config, &first, &err));
+  assert_int_equal(RL_OK, rl_registry_create(config, &registry, &err));
+  rl_registry_destroy(registry);
+  rl_registry_destroy(running);
+  rl_config_destroy(config);
+}
+
+static void an_empty_text_is_refused_whatever_its_pointer(void **state) {
+  (void)state;
+  const rl_str texts[] = {{NULL, 0}, {"", 0}, {"x", 0}};
+  for (size_t i = 0; i < sizeof texts / sizeof texts[0]; ++i) {
+    rl_config *config = empty_config();
+    rl_error err = RL_ERROR_INIT;
+    assert_failed(RL_E_CONFIG, rl_config_load_text(config, texts[i], texts[0], &err), &err);
+    rl_config_destroy(config);
+  }
+}
+
 static void conditions_made_in_code_hold(void **state) {
   (void)state;
   const rl_limit limit = limit_of("user", 1);
@@ -482,6 +515,8 @@ int main(void) {
       cmocka_unit_test(a_file_and_a_folder),
       cmocka_unit_test(a_file_that_is_not_there_leaves_the_config_usable),
       cmocka_unit_test(rules_made_in_code_decide),
+      cmocka_unit_test(a_rule_made_in_code_that_is_hidden_is_refused),
+      cmocka_unit_test(an_empty_text_is_refused_whatever_its_pointer),
       cmocka_unit_test(conditions_made_in_code_hold),
       cmocka_unit_test(faults_of_rules_made_in_code),
       cmocka_unit_test(values_that_no_rule_has),
