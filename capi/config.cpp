@@ -5,8 +5,8 @@
 #include "bytes.hpp"
 #include "host.hpp"
 #include "host_storage.hpp"
-#include "rules/matcher.hpp"
 #include "rule.hpp"
+#include "rules/matcher.hpp"
 #include "structs.hpp"
 
 namespace ratel::capi {

@@ -18,8 +18,8 @@ struct rl_config {
 
   ratel::RuleSetBuilder builder;
   std::vector<ratel::Error> faults;  ///< of what was loaded last
-  bool has_made_rules = false;       ///< some came by rl_config_add_rule: whether all can be reached is still to be seen
-  bool faulty = false;               ///< a rule set was refused: of no use until cleared
+  bool has_made_rules = false;  ///< some came by rl_config_add_rule: whether all can be reached is still to be seen
+  bool faulty = false;          ///< a rule set was refused: of no use until cleared
 
   std::unique_ptr<ratel::Clock> clock;
   std::unique_ptr<ratel::Log> log;
