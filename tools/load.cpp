@@ -31,7 +31,7 @@ Config LoadOrExit(const std::string& path) {
   const std::vector<Fault> faults = Load(config, path);
   if (faults.empty()) return config;
   PrintFaults(faults, Stream::kError);
-  throw kFaults;
+  throw ExitCode(kFaults);
 }
 
 }  // namespace ratel::tool

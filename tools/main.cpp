@@ -183,4 +183,10 @@ int Version(bool json) {
 
 }  // namespace ratel::tool
 
-int main(int argc, char** argv) { return ratel::tool::Main(argc, argv); }
+int main(int argc, char** argv) {
+  try {
+    return ratel::tool::Main(argc, argv);
+  } catch (...) {
+    return ratel::tool::kUsage;  // not even memory for a message
+  }
+}

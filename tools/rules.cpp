@@ -132,6 +132,7 @@ Json ToJson(const Rule& rule) {
 
 std::vector<Fault> ToFaults(const std::vector<Error>& errors) {
   std::vector<Fault> faults;
+  faults.reserve(errors.size());
   for (const Error& error : errors) {
     faults.push_back({error.file, error.position.line, error.position.column, error.path, error.message});
   }

@@ -37,7 +37,6 @@ class Cursor {
   }
   bool Next(char c) const { return !rest_.empty() && rest_.front() == c; }
   bool Done() const { return ok_ && rest_.empty(); }
-  bool ok() const { return ok_; }
 
   /// Digits after a point, as nanoseconds; more than nine are cut.
   int64_t Fraction() {
@@ -65,7 +64,7 @@ class Cursor {
     if (Next(':')) Expect(':');
     const int minutes = Number(2);
     if (hours > 23 || minutes > 59) ok_ = false;
-    return sign * (hours * 3600 + minutes * 60);
+    return sign * (int64_t{hours} * 3600 + int64_t{minutes} * 60);
   }
 
  private:
@@ -82,7 +81,7 @@ std::optional<int64_t> ToSeconds(const Fields& f, int64_t offset) {
                                          std::chrono::day{static_cast<unsigned>(f.day)}};
   if (!date.ok() || f.hour > 23 || f.minute > 59 || f.second > 60) return std::nullopt;
   const int64_t days = std::chrono::sys_days{date}.time_since_epoch().count();
-  const int64_t result = days * 86400 + f.hour * 3600 + f.minute * 60 + f.second - offset;
+  const int64_t result = days * 86400 + int64_t{f.hour} * 3600 + int64_t{f.minute} * 60 + f.second - offset;
   if (result < 1 || result > kMaxSeconds) return std::nullopt;
   return result;
 }
@@ -102,9 +101,10 @@ std::optional<uint64_t> ParseEpoch(std::string_view text) {
   return ToNs(whole, fraction);
 }
 
+constexpr std::array<std::string_view, 12> kMonths = {"Jan", "Feb", "Mar", "Apr", "May", "Jun",
+                                                      "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
+
 int MonthOf(std::string_view name) {
-  constexpr std::array<std::string_view, 12> kMonths = {"Jan", "Feb", "Mar", "Apr", "May", "Jun",
-                                                        "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
   for (size_t i = 0; i < kMonths.size(); ++i) {
     if (kMonths[i] == name) return static_cast<int>(i) + 1;
   }
