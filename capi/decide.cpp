@@ -53,16 +53,17 @@ rl_status GuardDecision(rl_decision* out, rl_error* err, Body&& body) noexcept {
   return status;
 }
 
-/// Takes a request and asks `ask(engine, request)` about it.
+/// Takes a request and asks `ask(engine, request)` about it. `rule` is the one meant when the request names none.
 template <class Ask>
-rl_status AskEngine(const rl_registry* registry, const rl_request* request, const ErrorOut& error, Ask ask) {
+rl_status AskEngine(const rl_registry* registry, const rl_request* request, const ErrorOut& error, Ask ask,
+                    uint32_t rule = 0) {
   if (const rl_status status = CheckHandle(registry, "registry", error)) return status;
   Input<rl_request> in;
   if (const rl_status status = in.Take(request, "request", error)) return status;
   Room<AttributeView, kMaxAttributes> room;
   Request question;
   if (const rl_status status = ReadRequest(*in, room.first(kMaxAttributes), question, error)) return status;
-  return FailToDecide(ask(*registry->engine, question), question.rule, error);
+  return FailToDecide(ask(*registry->engine, question), question.rule != 0 ? question.rule : rule, error);
 }
 
 rl_status CheckSettled(const Decision& decision, int64_t actual, const ErrorOut& error) noexcept {
@@ -224,9 +225,10 @@ rl_status rl_settle(rl_registry* registry, const rl_request* request, const rl_d
     Decision before;
     if (const rl_status status = ReadDecision(decision, before, error)) return status;
     if (const rl_status status = CheckSettled(before, actual, error)) return status;
-    return AskEngine(registry, request, error, [&](Registry& engine, const Request& question) {
-      return engine.Settle(question, before, actual, settled);
-    });
+    return AskEngine(
+        registry, request, error,
+        [&](Registry& engine, const Request& question) { return engine.Settle(question, before, actual, settled); },
+        before.rule);
   });
 }
 

@@ -107,8 +107,16 @@ rl_status rl_registry_reload(rl_registry* registry, const rl_config* config, rl_
   return Guard(err, [&](const ErrorOut& error) -> rl_status {
     rl_status status = CheckHandle(registry, "registry", error);
     if (status == RL_OK) status = CheckHandle(config, "config", error);
-    if (status == RL_OK) status = CheckRules(*config, error);
     if (status != RL_OK) return status;
+    if (const rl_status refused = CheckRules(*config, error)) {
+      if (!config->faults.empty()) {
+        registry->engine->ReloadRefused(config->faults.front(), config->faults.size());
+      } else {
+        registry->engine->ReloadRefused(
+            {ratel::Status::kConfig, "the config holds no rules that could be put in force", {}, {}, {}}, 1);
+      }
+      return refused;
+    }
     registry->engine->Reload(config->builder.rules());
     return RL_OK;
   });

@@ -68,12 +68,31 @@ void ReadScope(std::string_view text, size_t index, Limit& out, std::vector<Erro
   }
 }
 
-void ReadWindow(uint64_t window_ns, size_t index, Limit& out, std::vector<Error>& faults) {
-  out.spec.window = window_ns / 1000;
+/// Microseconds; a fault under `where` when it is not whole ones.
+Micros WindowOf(uint64_t window_ns, const std::string& where, std::vector<Error>& faults) {
   if (window_ns % 1000 != 0) {
     AddFault("window_ns is " + std::to_string(window_ns) + ": a window is a whole number of microseconds",
-             "limits[" + std::to_string(index) + "].window", faults);
+             where + ".window", faults);
   }
+  return window_ns / 1000;
+}
+
+rl_status ReadOverrides(const rl_limit& in, size_t index, Limit& out, std::vector<Error>& faults,
+                        const ErrorOut& error) {
+  if (const rl_status status = CheckArray(in.overrides, in.override_count, "limit.overrides", error)) return status;
+  for (size_t i = 0; i < in.override_count; ++i) {
+    const rl_override& from = in.overrides[i];
+    if (const rl_status status = CheckBytes(from.value, "limit.overrides value", error)) return status;
+    Override to{std::string(View(from.value)), out.spec, {}};
+    if (from.limit != 0) to.spec.limit = from.limit;
+    if (from.burst != 0) to.spec.burst = from.burst;
+    if (from.window_ns != 0) {
+      to.spec.window = WindowOf(from.window_ns,
+                                "limits[" + std::to_string(index) + "].overrides[" + std::to_string(i) + "]", faults);
+    }
+    out.overrides.push_back(std::move(to));
+  }
+  return RL_OK;
 }
 
 rl_status ReadLimit(const rl_limit* at, size_t index, Limit& out, std::vector<Error>& faults, const ErrorOut& error) {
@@ -92,8 +111,8 @@ rl_status ReadLimit(const rl_limit* at, size_t index, Limit& out, std::vector<Er
   out.spec.burst = in->burst;
   out.shadow = in->shadow == 1;
   ReadScope(View(in->scope), index, out, faults);
-  ReadWindow(in->window_ns, index, out, faults);
-  return RL_OK;
+  out.spec.window = WindowOf(in->window_ns, "limits[" + std::to_string(index) + "]", faults);
+  return ReadOverrides(*in, index, out, faults, error);
 }
 
 rl_status ReadLimits(const rl_rule& in, Rule& out, std::vector<Error>& faults, const ErrorOut& error) {

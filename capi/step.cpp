@@ -162,7 +162,7 @@ rl_status rl_step(rl_op* op, rl_cell* cells, uint32_t count) {
     if (const rl_status status = CheckHandle(op, "op", error)) return status;
     ratel::Operation* operation = op->operation.load();
     if (operation == nullptr) return RL_E_STATE;
-    if (const rl_status status = CheckCells(*op, cells, count)) return status;
+    if (const rl_status status = CheckCells(*op, cells, count)) return op->stepped = status;
     op->stepped = RL_E_NO_MEMORY;  // what an exception means here
     StepAll(*op, *operation);
     op->stepped = RL_OK;

@@ -26,7 +26,7 @@ inline constexpr uint32_t kFirstSize<rl_log> = 32;
 template <>
 inline constexpr uint32_t kFirstSize<rl_storage> = 64;
 template <>
-inline constexpr uint32_t kFirstSize<rl_limit> = 72;
+inline constexpr uint32_t kFirstSize<rl_limit> = 88;
 template <>
 inline constexpr uint32_t kFirstSize<rl_rule> = 112;
 template <>

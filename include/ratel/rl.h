@@ -266,18 +266,22 @@ RL_API void rl_completion_finish(rl_completion *done, rl_status status);
 
 typedef struct rl_config rl_config;
 
+/** An empty config: no rules, the embedded store, the built-in clock, no log. RL_E_NO_MEMORY. */
 RL_API rl_status rl_config_create(rl_config **out, rl_error *err);
+
+/** Ends it, and destroys the callbacks that no registry has taken. */
 RL_API void rl_config_destroy(rl_config *config);
 
 /** Adds the rules of a text, YAML or JSON (docs/rules.md). `name` is what errors call it. All faults are found in one go: RL_E_CONFIG, `err` has the
- *  first, rl_config_fault has each. A text with a fault adds nothing, and the config cannot be used until it is destroyed or cleared. */
+ *  first, rl_config_fault has each. A text with a fault adds nothing, and the config cannot be used until it is destroyed or cleared
+ *  (RL_E_STATE). */
 RL_API rl_status rl_config_load_text(rl_config *config, rl_str text, rl_str name, rl_error *err);
 
-/** The same for a file, or for every *.yaml, *.yml and *.json of a folder (names that start with a dot are not read). `path` need not be
+/** The same for a file (RL_E_IO when it cannot be read; the config stays usable), or for every *.yaml, *.yml and *.json of a folder (names that start with a dot are not read). `path` need not be
  *  NUL-terminated. */
 RL_API rl_status rl_config_load_file(rl_config *config, rl_str path, rl_error *err);
 
-/** Forgets every rule, setting and fault; host callbacks and the choice of storage stay. */
+/** Forgets every rule, setting and fault; host callbacks and the choice of storage stay. RL_E_INVALID_ARGUMENT, RL_E_STATE for a handle that is none. */
 RL_API rl_status rl_config_clear(rl_config *config);
 
 /** The i-th fault of what was loaded last, in file order; RL_E_NOT_FOUND past the end. */
@@ -288,6 +292,14 @@ RL_API rl_status rl_config_fault(const rl_config *config, uint32_t index, rl_err
 #define RL_FIXED_WINDOW 3
 #define RL_SLIDING_LOG 4
 #define RL_SLIDING_COUNTER 5
+
+/** Other numbers for one value of a limit's scope: a user, an API key, an address or an attribute's value. 0 = as the limit has it. */
+typedef struct rl_override {
+  rl_str value;
+  uint64_t limit;     /* units per window */
+  uint64_t window_ns; /* nanoseconds, whole microseconds */
+  uint64_t burst;     /* buckets only: units */
+} rl_override;
 
 /** One limit of a rule. */
 typedef struct rl_limit {
@@ -300,9 +312,11 @@ typedef struct rl_limit {
   uint64_t burst;     /* buckets only: capacity in units; 0 = limit */
   uint32_t shadow;    /* 1 = evaluated and counted, never denies */
   uint32_t reserved;
+  const rl_override *overrides; /* for a scope of one part, not global */
+  uint64_t override_count;
 } rl_limit;
 
-#define RL_LIMIT_INIT {sizeof(rl_limit), 0, {0, 0}, {0, 0}, 0, 0, 0, 0, 0}
+#define RL_LIMIT_INIT {sizeof(rl_limit), 0, {0, 0}, {0, 0}, 0, 0, 0, 0, 0, 0, 0}
 
 #define RL_MATCH_PREFIX 0  /* whole segments: /api covers /api and /api/x, not /apix */
 #define RL_MATCH_LITERAL 1 /* plain starts-with */
@@ -339,13 +353,17 @@ typedef struct rl_rule {
 /** Adds one rule; faults as in rl_config_load_text, with `file` "<rule>" and no line. */
 RL_API rl_status rl_config_add_rule(rl_config *config, const rl_rule *rule, rl_error *err);
 
+/** The host's clock in place of the built-in one (Unix time that advances with the boot-time clock: a stepped wall clock does not reach it, time suspended
+ *  counts). The config owns it from RL_OK on and hands it to the registry; one set before is destroyed. RL_E_INVALID_ARGUMENT, RL_E_ABI. */
 RL_API rl_status rl_config_set_clock(rl_config *config, const rl_clock *clock, rl_error *err);
+
+/** Where messages go; nowhere when it is not set. Ownership and errors as rl_config_set_clock. */
 RL_API rl_status rl_config_set_log(rl_config *config, const rl_log *log, rl_error *err);
 
 /** The embedded store (the default). `max_keys` bounds it; 0 = the rule set's `max_keys`, or 1,000,000. */
 RL_API rl_status rl_config_use_memory(rl_config *config, uint64_t max_keys, rl_error *err);
 
-/** The host's storage in place of the embedded one. */
+/** The host's storage in place of the embedded one. Ownership and errors as rl_config_set_clock. */
 RL_API rl_status rl_config_set_storage(rl_config *config, const rl_storage *storage, rl_error *err);
 
 /** A Redis, Valkey, Cluster or Sentinel by URL. RL_E_UNSUPPORTED without RL_FEATURE_REDIS. */
@@ -363,21 +381,21 @@ RL_API rl_status rl_config_set_readable_keys(rl_config *config, uint32_t on, rl_
 
 typedef struct rl_registry rl_registry;
 
-/** Puts a config in force. On success the host's callbacks belong to the registry; `config` stays the caller's, to be changed and used for reloads or destroyed. */
+/** Puts a config in force. RL_E_CONFIG when it has faults, no rules, or a rule that can never be reached; RL_E_STATE when its callbacks belong to another registry. On success the host's callbacks belong to the registry; `config` stays the caller's, to be changed and used for reloads or destroyed. */
 RL_API rl_status rl_registry_create(rl_config *config, rl_registry **out, rl_error *err);
 
 /** Ends it. No other call on it may be under way or follow. Asynchronous decisions that have not ended are completed with RL_E_CANCELLED before it returns,
  *  except those inside the host's own apply_async: it waits for their finish. */
 RL_API void rl_registry_destroy(rl_registry *registry);
 
-/** Replaces the rule set as a whole or not at all; a request sees the old or the new one. State survives (docs/reload.md). Callbacks, storage and secret of `config` are not looked at. */
+/** Replaces the rule set as a whole or not at all; a request sees the old or the new one. RL_E_CONFIG: the old one stays, which is logged and counted. State survives (docs/reload.md). Callbacks, storage and secret of `config` are not looked at. */
 RL_API rl_status rl_registry_reload(rl_registry *registry, const rl_config *config, rl_error *err);
 
-/** Reads a file (or folder) now and swaps it in as rl_registry_reload does; a bad one keeps the old rules, is logged and counted. */
+/** Reads a file (or folder) now and swaps it in as rl_registry_reload does; a bad one (RL_E_CONFIG, RL_E_IO) keeps the old rules, is logged and counted. */
 RL_API rl_status rl_registry_reload_file(rl_registry *registry, rl_str path, rl_error *err);
 
 /** Looks at a file (or folder) every `interval_ms` (0 = 1000, at least 10) on a thread of its own and reloads it when its bytes changed. One file at
- *  a time; an empty path ends it. The first load has to succeed. */
+ *  a time; an empty path ends it. The first load has to succeed (RL_E_CONFIG, RL_E_IO). */
 RL_API rl_status rl_registry_watch(rl_registry *registry, rl_str path, uint32_t interval_ms, rl_error *err);
 
 /** The number of the rule set in force: 1 after create, one more with each reload. 0 for NULL. */
@@ -386,7 +404,8 @@ RL_API uint64_t rl_registry_generation(const rl_registry *registry);
 /** How many keys the storage holds. RL_E_UNSUPPORTED when it cannot tell. */
 RL_API rl_status rl_registry_key_count(rl_registry *registry, uint64_t *out, rl_error *err);
 
-/** Drops every key whose state has been as new since `cutoff_ns` (0 = now; later than now counts as now). No decision changes by it. */
+/** Drops every key whose state has been as new since `cutoff_ns` (0 = now by the registry's clock; later than now counts as now). No decision changes by it.
+ *  RL_E_UNSUPPORTED when the storage cannot sweep. */
 RL_API rl_status rl_registry_evict_idle(rl_registry *registry, uint64_t cutoff_ns, uint64_t *evicted, rl_error *err);
 
 /** What a reload with `config` would change, as text lines (or JSON with RL_TEXT_JSON). */
@@ -398,21 +417,26 @@ RL_API uint32_t rl_rule_count(const rl_registry *registry);
 /** The id of the i-th rule in force, 0 past the end. Order: as loaded. */
 RL_API uint32_t rl_rule_at(const rl_registry *registry, uint32_t index);
 
-/** The id of a rule in force by its name. Ids are never reused while the registry lives, and a rule that comes back gets its old id. */
+/** The id of a rule in force by its name; RL_E_NOT_FOUND. Ids are never reused while the registry lives, and a rule that comes back gets its old id. */
 RL_API rl_status rl_rule_id(const rl_registry *registry, rl_str name, uint32_t *out, rl_error *err);
 
-/** The name of a rule id, or of a limit id, also of one that is no longer in force. Empty when unknown. Valid while the registry lives. */
+/** The name of a rule id, also of one that is no longer in force. Empty when unknown. Valid while the registry lives. */
 RL_API rl_str rl_rule_name(const rl_registry *registry, uint32_t rule);
+
+/** The same for a limit id. */
 RL_API rl_str rl_limit_name(const rl_registry *registry, uint32_t limit_id);
 
 /* ======================================================================================================
  * Deciding. Any threads
  * ====================================================================================================== */
 
-/** The whole question: find the rule, build the keys, decide, and spend when allowed. */
+/** The whole question: find the rule, build the keys, decide, and spend when allowed. RL_E_INVALID_ARGUMENT for a cost below 1 or a time out of range,
+ *  RL_E_NOT_FOUND for a rule id that is not in force, RL_E_UNSUPPORTED when more than 32 rules or 64 limits apply to one request, RL_E_NO_MEMORY. On any of them
+ *  `out->allowed` is 0. A storage that fails is no error here: the rule's on_store_error answers. */
 RL_API rl_status rl_allow(rl_registry *registry, const rl_request *request, rl_decision *out, rl_error *err);
 
-/** The short form for a rule that is known: `key` as rl_request.key, `cost` at least 1 or RL_COST_OF_RULE, `now_ns` 0 = the clock. */
+/** The short form for a rule that is known: `key` as rl_request.key, `cost` at least 1 or RL_COST_OF_RULE, `now_ns` 0 = the clock.
+ *  Statuses as rl_allow; there is no message. */
 RL_API rl_status rl_allow_rule(rl_registry *registry, uint32_t rule, const char *key, uint64_t key_size, int64_t cost, uint64_t now_ns, rl_decision *out);
 
 /** Many questions at one instant, answered in order. Elements lie requests[0].struct_size and out[0].struct_size bytes apart. RL_OK when each was
@@ -423,23 +447,27 @@ RL_API rl_status rl_allow_many(rl_registry *registry, const rl_request *requests
 typedef void (*rl_callback)(void *user, const rl_decision *decision);
 
 /** The same, without waiting for the storage. RL_OK: the callback runs exactly once, for the embedded store before this returns and on this thread, for a host storage on the
- *  thread that finishes. Anything else: it never runs. The request's bytes are not needed after the return. */
+ *  thread that finishes. Anything else (statuses as rl_allow): it never runs. The request's bytes are not needed after the return. */
 RL_API rl_status rl_allow_async(rl_registry *registry, const rl_request *request, rl_callback callback, void *user, rl_error *err);
 
-/** What rl_allow would answer now; nothing is spent, nothing is counted. */
+/** Whether rl_allow would admit it now. Nothing is spent, written or counted, so `remaining`, `reset_after_ns` and the binding limit are those of the state as
+ *  it is. Statuses as rl_allow. */
 RL_API rl_status rl_peek(rl_registry *registry, const rl_request *request, rl_decision *out, rl_error *err);
 
 /** After the work: `actual` units (0 or more) in place of the `decision->cost` that were spent at `decision->now_ns`. `request` as it was given to rl_allow, with now_ns the time of
  *  settling. A give-back never lifts a balance above full; a late charge may take it below zero, one capacity deep at most; in the
- *  window algorithms both reach only the window that the decision was charged to. A decision that was denied, peeked or spent nothing is RL_E_INVALID_ARGUMENT. */
+ *  window algorithms both reach only the window that the decision was charged to. A decision that was denied, peeked or spent nothing is RL_E_INVALID_ARGUMENT; RL_E_NOT_FOUND when its rule is
+ *  gone, RL_E_STORE when the storage fails. Limits that a later rule set brought, and shadow limits of a decision with RL_DECISION_SHADOW_DENIED, are left
+ *  alone. */
 RL_API rl_status rl_settle(rl_registry *registry, const rl_request *request, const rl_decision *decision, int64_t actual, rl_decision *out, rl_error *err);
 
-/** Forgets the state of every key that the request reaches: the next one finds them new. */
+/** Forgets the state of every key that the request reaches: the next one finds them new. Statuses as rl_allow, and RL_E_STORE. */
 RL_API rl_status rl_reset(rl_registry *registry, const rl_request *request, rl_error *err);
 
 #define RL_TEXT_JSON (1u << 0)
 
-/** Why the answer is what it is: normal form of the path, rule matched and rules passed over, key parts, state before and after, the wait. Nothing is spent. */
+/** Why the answer is what it is: normal form of the path, rule matched and rules passed over, key parts, state before and after, the wait. Nothing is
+ *  spent. `flags`: 0 or RL_TEXT_JSON. Statuses as rl_allow, RL_E_STORE, RL_E_BUFFER_TOO_SMALL. */
 RL_API rl_status rl_explain(rl_registry *registry, const rl_request *request, uint32_t flags, char *buffer, uint64_t capacity, uint64_t *needed, rl_error *err);
 
 /* ======================================================================================================
@@ -498,7 +526,10 @@ typedef struct rl_rule_metrics {
   uint64_t cost_allowed;  /* units spent */
 } rl_rule_metrics;
 
+/** The registry's counters. Read while requests run, they may be apart by those under way. */
 RL_API rl_status rl_metrics_get(rl_registry *registry, rl_metrics *out, rl_error *err);
+
+/** The counters of one rule, in force or not; RL_E_NOT_FOUND for an id that was never given out. */
 RL_API rl_status rl_metrics_rule(rl_registry *registry, uint32_t rule, rl_rule_metrics *out, rl_error *err);
 
 /** All of it in Prometheus' text format 0.0.4. */

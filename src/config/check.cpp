@@ -4,6 +4,7 @@
 #include <optional>
 #include <set>
 #include <span>
+#include <tuple>
 #include <unordered_set>
 
 #include "config/keys.hpp"
@@ -14,6 +15,7 @@ namespace ratel {
 namespace {
 
 constexpr size_t kMaxMethod = 64;
+constexpr size_t kMaxOverrideNumbers = 1000;
 
 bool IsPrintable(char c) { return c >= 0x20 && c < 0x7F && c != '"' && c != '\\'; }
 
@@ -268,7 +270,9 @@ class Checker {
     }
     const bool by_address = limit.scope.size() == 1 && limit.scope[0].part == ScopePart::kIp;
     std::unordered_set<std::string> seen;
+    std::set<std::tuple<uint64_t, Micros, uint64_t>> numbers;
     for (Override& entry : limit.overrides) {
+      numbers.emplace(entry.spec.limit, entry.spec.window, entry.spec.burst);
       const std::string written = entry.value;
       const Where here = where.Entry(written);
       if (entry.value.empty()) fault_(here, "an override needs the value that it is for");
@@ -278,6 +282,10 @@ class Checker {
       if (entry.spec.algorithm != limit.spec.algorithm) fault_(here, "an override keeps the limit's algorithm");
       // What it took over from a faulty limit has been reported there.
       if (entry.spec != limit.spec) CheckSpec(entry.spec, here);
+    }
+    if (numbers.size() > kMaxOverrideNumbers) {
+      fault_(where, "any number of values may be overridden, but with at most " + std::to_string(kMaxOverrideNumbers) +
+                        " different sets of numbers; these are " + std::to_string(numbers.size()));
     }
   }
 

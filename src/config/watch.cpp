@@ -89,4 +89,6 @@ FileWatch::FileWatch(std::string path, std::chrono::milliseconds interval, std::
 
 FileWatch::~FileWatch() = default;
 
+bool FileWatch::IsThisThread() const noexcept { return std::this_thread::get_id() == impl_->thread.get_id(); }
+
 }  // namespace ratel

@@ -18,6 +18,8 @@ class FileWatch {
   /// thread can be had.
   FileWatch(std::string path, std::chrono::milliseconds interval, std::function<void()> changed);
   ~FileWatch();  ///< ends and joins the thread
+  /// Whether the caller is this watch's thread, on which it cannot be ended.
+  bool IsThisThread() const noexcept;
   FileWatch(const FileWatch&) = delete;
   FileWatch& operator=(const FileWatch&) = delete;
 

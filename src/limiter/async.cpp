@@ -97,7 +97,7 @@ class AsyncDecision final : public Completion {
       decision_ = Decision();
       decision_.status = status;
     } else {
-      impl_.Finish(*snapshot_, *request_, rules_, buffer_, 0, operation_, status, tally_, decision_);
+      impl_.Finish(*snapshot_, rules_, buffer_, 0, operation_, status, tally_, decision_);
     }
     End();
   }

@@ -81,6 +81,17 @@ struct LimitRecord {
   Hash128 salt;
   NumbersList numbers;  ///< in the registry's storage
   NumbersList local;    ///< in the fallback
+
+  /// Notes that `generation` has it; returns the first of the generations, without a gap, that have had it. The reload only.
+  uint64_t InForce(uint64_t generation) noexcept {
+    if (last_ != generation && last_ + 1 != generation) since_ = generation;
+    last_ = generation;
+    return since_;
+  }
+
+ private:
+  uint64_t since_ = 0;
+  uint64_t last_ = 0;
 };
 
 /// Written by one thread at a time (the reload), read by all.

@@ -121,15 +121,14 @@ Status Registry::Impl::Decide(const Snapshot& snapshot, const Request& request, 
   if (const Status status = BuildCharges(snapshot, hasher, request, rules, buffer, tally); status != Status::kOk)
     return Refuse(status, out);
   Operation operation{buffer.charges.From(0), FloorToMicros(now_ns), mode};
-  if (local) return Finish(snapshot, request, rules, buffer, 0, operation, storage->Apply(operation), tally, out);
+  if (local) return Finish(snapshot, rules, buffer, 0, operation, storage->Apply(operation), tally, out);
   std::string names;
-  return Finish(snapshot, request, rules, buffer, 0, operation,
-                ApplyNamed(snapshot, request, buffer, 0, operation, names), tally, out);
+  return Finish(snapshot, rules, buffer, 0, operation, ApplyNamed(snapshot, request, buffer, 0, operation, names),
+                tally, out);
 }
 
-Status Registry::Impl::Finish(const Snapshot& snapshot, const Request&, const MatchedRules& rules, ChargeBuffer& buffer,
-                              size_t first, Operation& operation, Status status, const Tally& tally,
-                              Decision& out) noexcept {
+Status Registry::Impl::Finish(const Snapshot& snapshot, const MatchedRules& rules, ChargeBuffer& buffer, size_t first,
+                              Operation& operation, Status status, const Tally& tally, Decision& out) noexcept {
   if (!local) NoteStore(status);
   if (status == Status::kNoMemory || (status != Status::kOk && local)) return Refuse(status, out);
   const auto uses = buffer.uses.From(first).first(operation.charges.size());
@@ -146,14 +145,14 @@ Status Registry::Impl::Finish(const Snapshot& snapshot, const Request&, const Ma
 
 Status Registry::Impl::FallBack(const Snapshot& snapshot, const MatchedRules& rules, ChargeBuffer& buffer, size_t first,
                                 Operation& operation, Decision& out) noexcept {
-  // Of several rules the strictest policy rules: closed, then local, then open. A shadow rule has no say.
+  // Of several rules the strictest policy rules: closed, then local, then open. A rule of shadows has no say.
   bool closed = false;
   bool use_local = false;
   for (const uint32_t index : rules.span()) {
-    const Rule& rule = *snapshot.rules()[index].source;
-    if (rule.shadow || rule.action != Action::kLimit) continue;
-    closed |= rule.on_store_error == OnStoreError::kClosed;
-    use_local |= rule.on_store_error == OnStoreError::kLocal;
+    const CompiledRule& rule = snapshot.rules()[index];
+    if (!rule.enforced) continue;
+    closed |= rule.source->on_store_error == OnStoreError::kClosed;
+    use_local |= rule.source->on_store_error == OnStoreError::kLocal;
   }
   for (Charge& charge : operation.charges) charge.outcome = {};
   if (closed) {
@@ -168,10 +167,12 @@ Status Registry::Impl::FallBack(const Snapshot& snapshot, const MatchedRules& ru
     return Status::kOk;
   }
   const auto uses = buffer.uses.From(first).first(operation.charges.size());
+  const int64_t cost = out.cost;
   UseLocalNumbers(operation.charges, uses);
   if (const Status status = fallback->Apply(operation); status != Status::kOk) return status;
   Conclude(operation.charges, uses, operation.now, out);
   out.source = Source::kLocalFallback;
+  out.cost = cost;
   return Status::kOk;
 }
 
@@ -273,12 +274,10 @@ struct Pending {
 }  // namespace
 
 void Registry::AllowMany(std::span<const Request> requests, std::span<Decision> out) noexcept {
-  uint64_t clock_ns = 0;
-  const auto instant = [&](const Request& request) {
-    if (request.now_ns != 0) return request.now_ns;
-    if (clock_ns == 0) clock_ns = impl_->clock->NowNs();
-    return clock_ns;
-  };
+  // Read before anything is held: a clock of the host's may do as it likes.
+  const bool asks_clock = std::ranges::any_of(requests, [](const Request& request) { return request.now_ns == 0; });
+  const uint64_t clock_ns = asks_clock ? impl_->clock->NowNs() : 0;
+  const auto instant = [&](const Request& request) { return request.now_ns != 0 ? request.now_ns : clock_ns; };
   if (!impl_->local) {
     const auto snapshot = impl_->current.Keep();
     for (size_t i = 0; i < requests.size(); ++i) {
@@ -334,11 +333,27 @@ void Registry::AllowMany(std::span<const Request> requests, std::span<Decision> 
     impl_->storage->ApplyMany(operations.From(0), std::span(statuses).first(operations.size()));
     for (size_t i = 0; i < pending.size(); ++i) {
       const Pending& item = pending[i];
-      impl_->Finish(*snapshot, requests[item.index], item.rules, buffer, item.first, operations[i], statuses[i],
-                    item.tally, out[item.index]);
+      impl_->Finish(*snapshot, item.rules, buffer, item.first, operations[i], statuses[i], item.tally, out[item.index]);
     }
   }
 }
+
+namespace {
+
+/// Drops the charges that `decision` cannot have made: of limits that a later rule set brought, and of shadows when one of them did not admit
+/// (which of several it was is not known; correcting too little is the harmless side).
+void KeepCharged(const Decision& decision, ChargeBuffer& buffer) noexcept {
+  size_t kept = 0;
+  for (size_t i = 0; i < buffer.size(); ++i) {
+    const bool was_there = buffer.uses[i].limit->since <= decision.generation;
+    if (!was_there || (buffer.charges[i].shadow && decision.shadow_denied)) continue;
+    buffer.charges[kept] = buffer.charges[i];
+    buffer.uses[kept++] = buffer.uses[i];
+  }
+  buffer.Shrink(kept);
+}
+
+}  // namespace
 
 Status Registry::Impl::Settle(const Snapshot& snapshot, const Request& request, const Decision& decision,
                               uint64_t actual, uint64_t now_ns, Decision& out) noexcept {
@@ -354,6 +369,7 @@ Status Registry::Impl::Settle(const Snapshot& snapshot, const Request& request, 
   if (const Status status = BuildCharges(snapshot, hasher, charged, rules, buffer, tally); status != Status::kOk)
     return Refuse(status, out);
   if (buffer.size() == 0) return Refuse(Status::kInvalidArgument, out);
+  KeepCharged(decision, buffer);
   Operation operation{buffer.charges.From(0), FloorToMicros(now_ns), Mode::kSettle, FloorToMicros(decision.now_ns),
                       actual};
   Status status;
@@ -365,6 +381,7 @@ Status Registry::Impl::Settle(const Snapshot& snapshot, const Request& request, 
     status = ApplyNamed(snapshot, charged, buffer, 0, operation, names);
   }
   if (status != Status::kOk) return Refuse(status, out);
+  out.allowed = true;
   for (Charge& charge : operation.charges) charge.outcome.allowed = true;
   Conclude(operation.charges, buffer.uses.From(0), operation.now, out);
   out.source = decision.source;

@@ -50,6 +50,20 @@ void Registry::Reload(RuleSet rules) {
   impl_->totals.Add(TotalCount::kReloads);
 }
 
+void Registry::ReloadRefused(const Error& fault, size_t fault_count) {
+  impl_->totals.Add(TotalCount::kReloadFailures);
+  std::string text = "rules not reloaded, the old ones stay: ";
+  if (!fault.file.empty()) {
+    text += fault.file;
+    if (fault.position.line != 0)
+      text += ":" + std::to_string(fault.position.line) + ":" + std::to_string(fault.position.column);
+    text += ": ";
+  }
+  text += fault.message;
+  if (fault_count > 1) text += " (and " + std::to_string(fault_count - 1) + " more)";
+  impl_->Say(Log::Level::kError, text);
+}
+
 std::vector<Error> Registry::ReloadPath(const std::string& path) {
   RuleSetBuilder builder;
   std::vector<Error> faults;
@@ -64,18 +78,16 @@ std::vector<Error> Registry::ReloadPath(const std::string& path) {
     impl_->Say(Log::Level::kInfo, told);
     return faults;
   }
-  impl_->totals.Add(TotalCount::kReloadFailures);
-  const Error& first = faults.front();
-  std::string text = "rules not reloaded, the old ones stay: " + first.file;
-  if (first.position.line != 0)
-    text += ":" + std::to_string(first.position.line) + ":" + std::to_string(first.position.column);
-  text += ": " + first.message;
-  if (faults.size() > 1) text += " (and " + std::to_string(faults.size() - 1) + " more)";
-  impl_->Say(Log::Level::kError, text);
+  ReloadRefused(faults.front(), faults.size());
   return faults;
 }
 
 std::vector<Error> Registry::Watch(const std::string& path, std::chrono::milliseconds interval) {
+  {
+    const std::lock_guard lock(impl_->watch_mutex);
+    if (impl_->watch != nullptr && impl_->watch->IsThisThread())
+      return {{Status::kState, "the watch cannot be changed from its own thread", "", "", {}}};
+  }
   std::unique_ptr<FileWatch> watch;
   if (!path.empty()) {
     // The watch remembers the bytes first: a change between the two is then seen by it.
@@ -132,6 +144,7 @@ Status Registry::KeyCount(uint64_t& keys) noexcept { return impl_->storage->KeyC
 Status Registry::EvictIdle(uint64_t cutoff_ns, uint64_t& evicted) noexcept {
   evicted = 0;
   const Micros now = FloorToMicros(impl_->clock->NowNs());
+  if (now > kMaxMicros) return Status::kInvalidArgument;
   const Micros cutoff = cutoff_ns == 0 ? now : std::min<Micros>(FloorToMicros(cutoff_ns), now);
   const Status status = impl_->storage->EvictIdle(cutoff, evicted);
   if (status == Status::kOk) impl_->totals.Add(TotalCount::kEvictedIdle, evicted);

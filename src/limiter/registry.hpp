@@ -56,6 +56,8 @@ class Registry {
   // Telling and tending. These may throw std::bad_alloc.
   Status Explain(const Request& request, bool json, std::string& out);
   void Reload(RuleSet rules);
+  /// A rule set that was refused before it got here: counted, and `fault` logged.
+  void ReloadRefused(const Error& fault, size_t fault_count);
   /// Faults are returned, logged and counted, and the old rules stay. Empty = reloaded.
   std::vector<Error> ReloadPath(const std::string& path);
   /// Loads once (faults returned as by ReloadPath, no watch then) and looks again every `interval`. An empty path ends it.

@@ -1,6 +1,7 @@
 // The registry's parts and the steps that its files share.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <condition_variable>
 #include <memory>
@@ -50,8 +51,8 @@ struct Registry::Impl {
   /// The part that needs no limit: true when `out` is complete.
   bool DecideWithoutLimits(const Snapshot& snapshot, const MatchedRules& rules, Mode mode, Decision& out) noexcept;
   /// The part after the store has answered.
-  Status Finish(const Snapshot& snapshot, const Request& request, const MatchedRules& rules, ChargeBuffer& buffer,
-                size_t first, Operation& operation, Status status, const Tally& tally, Decision& out) noexcept;
+  Status Finish(const Snapshot& snapshot, const MatchedRules& rules, ChargeBuffer& buffer, size_t first,
+                Operation& operation, Status status, const Tally& tally, Decision& out) noexcept;
   Status FallBack(const Snapshot& snapshot, const MatchedRules& rules, ChargeBuffer& buffer, size_t first,
                   Operation& operation, Decision& out) noexcept;
   Status Settle(const Snapshot& snapshot, const Request& request, const Decision& decision, uint64_t actual,
@@ -85,9 +86,12 @@ inline Decision Blank(const Snapshot& snapshot, uint64_t now_ns, const MatchedRu
   return out;
 }
 
-/// Turns charges into those of the local share, for the fallback.
+/// Turns charges into those of the local share, for the fallback. A cost that the whole limit could admit but the share could not takes all of the
+/// share: a store that is down must not become a denial for ever.
 inline void UseLocalNumbers(std::span<Charge> charges, std::span<const LimitUse> uses) noexcept {
   for (size_t i = 0; i < charges.size(); ++i) {
+    if (charges[i].cost <= charges[i].numbers->capacity)
+      charges[i].cost = std::min(charges[i].cost, uses[i].numbers->local.capacity);
     charges[i].numbers = &uses[i].numbers->local;
     charges[i].version = uses[i].numbers->local_version;
     charges[i].history = &uses[i].limit->record->local;

@@ -1,7 +1,9 @@
 #include "limiter/snapshot.hpp"
 
 #include <algorithm>
+#include <map>
 #include <optional>
+#include <tuple>
 #include <utility>
 
 namespace ratel {
@@ -46,25 +48,29 @@ void Snapshot::CompileRule(const Rule& rule, Book& book) {
     out.source = &limit;
     out.record = book.LimitOf(rule, limit);
     out.shadow = limit.shadow || rule.shadow;
-    const auto versioned = [&](const LimitSpec& spec) -> std::optional<VersionedNumbers> {
-      VersionedNumbers numbers;
+    std::map<std::tuple<uint64_t, Micros, uint64_t>, VersionedNumbers> made;  // many overrides, few numbers
+    const auto versioned = [&](const LimitSpec& spec) -> const VersionedNumbers* {
+      const auto [entry, is_new] = made.try_emplace({spec.limit, spec.window, spec.burst});
+      VersionedNumbers& numbers = entry->second;
+      if (!is_new) return &numbers;
       numbers.numbers = *Resolve(spec);  // the loader has refused what does not resolve
       numbers.local = LocalShare(numbers.numbers, set_.instances, set_.local_factor);
       const auto version = out.record->numbers.VersionOf(numbers.numbers);
       const auto local_version = out.record->local.VersionOf(numbers.local);
-      if (!version || !local_version) return std::nullopt;
+      if (!version || !local_version) return nullptr;
       numbers.version = *version;
       numbers.local_version = *local_version;
-      return numbers;
+      return &numbers;
     };
     const auto fill = [&] {
-      const auto base = versioned(limit.spec);
-      if (!base) return false;
+      made.clear();
+      const VersionedNumbers* base = versioned(limit.spec);
+      if (base == nullptr) return false;
       out.base = *base;
       out.overrides.clear();
       for (const Override& override : limit.overrides) {
-        const auto numbers = versioned(override.spec);
-        if (!numbers) return false;
+        const VersionedNumbers* numbers = versioned(override.spec);
+        if (numbers == nullptr) return false;
         out.overrides.emplace(override.value, *numbers);
       }
       return true;
@@ -74,9 +80,11 @@ void Snapshot::CompileRule(const Rule& rule, Book& book) {
       fill();
     }
     out.salt = out.record->salt;
+    out.since = out.record->InForce(generation_);
     out.id = out.record->id;
     compiled.limits.push_back(std::move(out));
   }
+  compiled.enforced = std::ranges::any_of(compiled.limits, [](const CompiledLimit& limit) { return !limit.shadow; });
   compiled.single = compiled.limits.size() == 1 && !compiled.limits[0].shadow;
   ids_.emplace(rule.name, compiled.id);
   rules_.push_back(std::move(compiled));

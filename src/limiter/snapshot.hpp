@@ -34,6 +34,7 @@ struct CompiledLimit {
   std::shared_ptr<LimitRecord> record;
   Hash128 salt;
   uint32_t id = 0;
+  uint64_t since = 0;  ///< the first generation of those, without a gap, that have had it
   bool shadow = false;
   VersionedNumbers base;
   std::unordered_map<std::string, VersionedNumbers, TextHash, std::equal_to<>> overrides;
@@ -50,7 +51,8 @@ struct CompiledRule {
   uint32_t id = 0;
   RuleCounters* counters = nullptr;
   std::vector<CompiledLimit> limits;
-  bool single = false;  ///< exactly one limit, and it is no shadow: the short way is open
+  bool enforced = false;  ///< some limit is no shadow
+  bool single = false;    ///< exactly one limit, and it is no shadow: the short way is open
 };
 
 class Snapshot : public std::enable_shared_from_this<Snapshot> {

@@ -169,6 +169,37 @@ static void rules_made_in_code_decide(void **state) {
   rl_config_destroy(config);
 }
 
+static void overrides_made_in_code_apply(void **state) {
+  (void)state;
+  rl_override overrides[] = {{BYTES("vip"), 50, 0, 0}, {BYTES("slow"), 0, 2 * SECOND, 1}};
+  rl_limit limit = limit_of("user", 5);
+  limit.overrides = overrides;
+  limit.override_count = 2;
+  rl_rule rule = rule_of("orders", "/orders", &limit, 1);
+  rl_config *config = empty_config();
+  rl_error err = RL_ERROR_INIT;
+  assert_int_equal(RL_OK, rl_config_add_rule(config, &rule, &err));
+  rl_registry *registry = NULL;
+  assert_int_equal(RL_OK, rl_registry_create(config, &registry, &err));
+  assert_int_equal(49, ask(registry, "vip", START).remaining);
+  const rl_decision slow = ask(registry, "slow", START);
+  assert_int_equal(0, slow.remaining);
+  assert_int_equal(2 * SECOND, slow.window_ns);
+  assert_int_equal(4, ask(registry, "other", START).remaining);
+  rl_registry_destroy(registry);
+  rl_config_destroy(config);
+
+  overrides[1].window_ns = 1;
+  config = empty_config();
+  assert_failed(RL_E_CONFIG, rl_config_add_rule(config, &rule, &err), &err);
+  assert_string_equal("limits[0].overrides[1].window", err.path);
+  rl_config_destroy(config);
+  limit.overrides = NULL;
+  config = empty_config();
+  assert_failed(RL_E_INVALID_ARGUMENT, rl_config_add_rule(config, &rule, &err), &err);
+  rl_config_destroy(config);
+}
+
 static void a_rule_made_in_code_that_is_hidden_is_refused(void **state) {
   (void)state;
   const rl_limit limit = limit_of("user", 5);
@@ -515,6 +546,7 @@ int main(void) {
       cmocka_unit_test(a_file_and_a_folder),
       cmocka_unit_test(a_file_that_is_not_there_leaves_the_config_usable),
       cmocka_unit_test(rules_made_in_code_decide),
+      cmocka_unit_test(overrides_made_in_code_apply),
       cmocka_unit_test(a_rule_made_in_code_that_is_hidden_is_refused),
       cmocka_unit_test(an_empty_text_is_refused_whatever_its_pointer),
       cmocka_unit_test(conditions_made_in_code_hold),

@@ -79,6 +79,11 @@ static void a_reload_without_rules_is_refused(void **state) {
   rl_error err = RL_ERROR_INIT;
   assert_int_equal(RL_OK, rl_config_create(&empty, NULL));
   assert_failed(RL_E_CONFIG, rl_registry_reload(registry, empty, &err), &err);
+  rl_metrics metrics;
+  memset(&metrics, 0, sizeof metrics);
+  metrics.struct_size = sizeof metrics;
+  assert_int_equal(RL_OK, rl_metrics_get(registry, &metrics, NULL));
+  assert_int_equal(1, metrics.reload_failures);
   assert_int_equal(1, rl_registry_generation(registry));
   assert_int_equal(4, ask(registry, "ann", START).remaining);
   rl_config_destroy(empty);

@@ -86,6 +86,47 @@ TEST(Semantics5Answer, SettleChargesOrGivesBackTheDifference) {
   EXPECT_EQ(f.registry->Settle(request, spent, -1, settled), Status::kInvalidArgument);
 }
 
+TEST(Semantics5Answer, SettleLeavesAShadowAloneThatWasNotCharged) {
+  Fixture f(R"(
+rules:
+  - name: api
+    path: /api
+    limits:
+      - {name: real, scope: user, algorithm: fixed_window, limit: 100, window: 1h}
+      - {name: trial, scope: user, algorithm: fixed_window, limit: 1, window: 1h, shadow: true}
+)");
+  Request request;
+  request.path = "/api";
+  request.identity.user = "u";
+  f.Ask(request);
+  const Decision second = f.Ask(request);
+  ASSERT_TRUE(second.shadow_denied);
+  Decision settled;
+  for (const int64_t actual : {int64_t{0}, int64_t{3}}) {
+    ASSERT_EQ(f.registry->Settle(request, second, actual, settled), Status::kOk);
+    EXPECT_TRUE(f.Ask(request).shadow_denied) << "the shadow still holds the first request, and no more";
+  }
+}
+
+TEST(Semantics5Answer, SettleReachesNoLimitThatCameLater) {
+  constexpr std::string_view kBefore =
+      "rules:\n  - {name: api, path: /, limits: [{name: a, scope: user, limit: 9, window: 1h}]}\n";
+  constexpr std::string_view kAfter =
+      "rules:\n  - {name: api, path: /, limits: [{name: a, scope: user, limit: 9, window: 1h}, {name: b, scope: "
+      "global, limit: 9, window: 1h}]}\n";
+  Fixture f(kBefore);
+  const Decision old = f.Ask("GET", "/", "u", 5);
+  f.registry->Reload(Rules(kAfter));
+  for (int i = 0; i < 3; ++i) f.Ask("GET", "/", "v");
+  Request request;
+  request.path = "/";
+  request.identity.user = "u";
+  Decision settled;
+  ASSERT_EQ(f.registry->Settle(request, old, 0, settled), Status::kOk);
+  EXPECT_EQ(settled.remaining, 9u);
+  EXPECT_EQ(f.Ask("GET", "/", "w").remaining, 5u) << "b holds the three of v and this one";
+}
+
 TEST(Semantics5Answer, PeekSpendsNothingAndIsNotCounted) {
   Fixture f(kOneRule);
   f.Ask("POST", "/orders", "alice");
@@ -365,6 +406,65 @@ TEST(Semantics7Rules, OnStoreErrorDecidesWhenTheStorageCannotTell) {
   EXPECT_EQ(m.requests, m.allowed + m.denied);
 }
 
+TEST(Semantics5Answer, AFailingStoreDeniesNothingForEver) {
+  Fixture f("instances: 4\nrules:\n  - {name: a, path: /, cost: 10, scope: user, limit: 20, window: 1h}\n", true);
+  f.failing = true;
+  const Decision first = f.Ask("GET", "/", "u");
+  EXPECT_TRUE(first.allowed) << "more than the share takes the whole share";
+  EXPECT_EQ(first.source, Source::kLocalFallback);
+  EXPECT_EQ(first.cost, 10);
+  const Decision second = f.Ask("GET", "/", "u");
+  EXPECT_FALSE(second.allowed);
+  EXPECT_EQ(second.reason, Reason::kLimited);
+  EXPECT_NE(second.retry_after_ns, kNever);
+  EXPECT_EQ(f.Ask("GET", "/", "u", 21).reason, Reason::kNeverFits) << "this one never fits the limit itself";
+}
+
+TEST(Semantics6SeveralLimits, AShadowNeverChangesTheOutcomeWhenTheStoreFailsEither) {
+  Fixture f(R"(
+rules:
+  - name: a
+    path: /
+    on_store_error: closed
+    limits: [{name: trial, scope: user, limit: 1, window: 1h, shadow: true}]
+)",
+            true);
+  f.failing = true;
+  EXPECT_TRUE(f.Ask("GET", "/", "u").allowed);
+}
+
+/// A clock that reloads: as wild as a host's callback gets.
+class ReloadingClock final : public Clock {
+ public:
+  uint64_t NowNs() noexcept override {
+    if (registry != nullptr) registry->Reload(Rules(kOneRule));
+    return kStart;
+  }
+  Registry* registry = nullptr;
+};
+
+TEST(Batch, TheClockIsAskedWithNothingHeld) {
+  Registry::Options options;
+  options.rules = Rules(kOneRule);
+  options.storage = MakeMemoryStorage({});
+  auto clock = std::make_unique<ReloadingClock>();
+  ReloadingClock& wild = *clock;
+  options.clock = std::move(clock);
+  const auto registry = Registry::Create(std::move(options));
+  wild.registry = registry.get();
+  std::vector<Request> requests(3);
+  for (Request& request : requests) {
+    request.method = "POST";
+    request.path = "/orders";
+    request.identity.user = "u";
+  }
+  std::vector<Decision> out(requests.size());
+  registry->AllowMany(requests, out);
+  EXPECT_EQ(out[2].remaining, 2u);
+  EXPECT_EQ(registry->generation(), 2u);
+  wild.registry = nullptr;
+}
+
 TEST(Batch, AnswersInOrderAndOneBadRequestHoldsUpNoOther) {
   Fixture f(kOneRule);
   std::vector<Request> requests(100);
@@ -404,6 +504,29 @@ TEST(Explain, TellsTheWayFromTheRequestToTheAnswer) {
   ASSERT_EQ(f.registry->Explain(request, true, text), Status::kOk);
   EXPECT_EQ(text.front(), '{');
   EXPECT_EQ(f.registry->Metrics(false).requests, 5u) << "explaining is not asking";
+}
+
+TEST(EvictIdle, AClockThatNoDecisionWouldAcceptDropsNothing) {
+  Fixture f(kOneRule);
+  for (int i = 0; i < 5; ++i) f.Ask("POST", "/orders", "u");
+  f.now = UINT64_MAX;
+  uint64_t evicted = 7;
+  EXPECT_EQ(f.registry->EvictIdle(0, evicted), Status::kInvalidArgument);
+  f.now = kStart;
+  EXPECT_FALSE(f.Ask("POST", "/orders", "u").allowed);
+}
+
+TEST(Semantics7Rules, ThousandsOfOverridesKeepTheirOwnNumbersOverAReload) {
+  std::string text = "rules:\n  - {name: api, path: /, scope: user, limit: 1000000, window: 1h, overrides: {";
+  for (int i = 0; i < 5000; ++i)
+    text += (i == 0 ? "u" : ", u") + std::to_string(i) + ": {limit: " + std::to_string(i % 900 + 1) + "}";
+  text += "}}\n";
+  Fixture f(text);
+  EXPECT_TRUE(f.Ask("GET", "/", "u0").allowed);
+  EXPECT_FALSE(f.Ask("GET", "/", "u0").allowed);
+  EXPECT_EQ(f.Ask("GET", "/", "u4999").limit, 4999u % 900 + 1);
+  f.registry->Reload(Rules(text));
+  EXPECT_FALSE(f.Ask("GET", "/", "u0").allowed);
 }
 
 TEST(EvictIdle, DropsKeysThatHaveBeenAsNewAndCountsThem) {

@@ -360,9 +360,9 @@ Wide ExpiryMicros(Lead lead) noexcept {
 }  // namespace
 
 bool Table::MakeRoom(uint64_t near_page, Micros now, bool spare_blank) noexcept {
-  // A table of a few pages is looked at as a whole; a larger one where the new key goes, and further on until there is some choice.
-  static constexpr uint64_t kAllPages = 8;
-  static constexpr size_t kChoice = 32;
+  // A table of some pages is looked at as a whole; a larger one where the new key goes, and further on until there is some choice.
+  static constexpr uint64_t kAllPages = 64;
+  static constexpr size_t kChoice = 128;
   FreedRings freed(rings_);
   const uint64_t pages = page_mask_.load(std::memory_order_acquire) + 1;
   const bool all = pages <= kAllPages;
@@ -379,7 +379,30 @@ bool Table::MakeRoom(uint64_t near_page, Micros now, bool spare_blank) noexcept 
     candidates += info_[page].used.load(std::memory_order_relaxed);
   }
   if (cleared != 0) return true;
+  // What was looked at may all be at its limit while other keys are not: those are looked for further on, each time from where the last search
+  // ended, but not without end, as a flood of keys with a limit of 1 would have every new one look at the whole table.
+  if (!all && !HasBelowLimit(first, looked_at)) {
+    for (uint64_t more = 0; more < kAllPages; ++more) {
+      const uint64_t page = hand_.fetch_add(1, std::memory_order_relaxed) & (pages - 1);
+      if (HasBelowLimit(page, 1)) return EvictFrom(page, 1, freed, false, spare_blank);
+    }
+  }
   return EvictFrom(first, looked_at, freed, false, spare_blank);
+}
+
+bool Table::HasBelowLimit(uint64_t first_page, uint64_t pages) const noexcept {
+  const uint64_t mask = page_mask_.load(std::memory_order_acquire);
+  for (uint64_t i = 0; i < pages; ++i) {
+    const uint64_t page = (first_page + i) & mask;
+    if (depth_[page].load(std::memory_order_acquire) == 0) continue;
+    for (size_t l = 0; l < kLinesPerPage; ++l) {
+      for (size_t slot = 0; slot < kSlots; ++slot) {
+        const Lead lead = LineAt(page, l)->ReadLead(slot);
+        if (!lead.empty() && !lead.blank() && !lead.at_limit()) return true;
+      }
+    }
+  }
+  return false;
 }
 
 bool Table::EvictFrom(uint64_t first_page, uint64_t pages, FreedRings& freed, bool locked, bool spare_blank) noexcept {

@@ -80,6 +80,7 @@ class Table {
   size_t ClearDead(uint64_t page, Micros now, FreedRings& freed) noexcept;
   bool Split(uint64_t page, Micros now, FreedRings& freed) noexcept;
   bool MakeRoom(uint64_t near_page, Micros now, bool spare_blank) noexcept;
+  bool HasBelowLimit(uint64_t first_page, uint64_t pages) const noexcept;
   bool EvictFrom(uint64_t first_page, uint64_t pages, FreedRings& freed, bool locked, bool spare_blank) noexcept;
   void Release(uint64_t page, size_t count) noexcept;
   void LockPage(uint64_t page) noexcept;
