@@ -90,6 +90,12 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.server.released.wait(harness.PATIENCE)
         self.wfile.write(b"7\r\nsecond\n\r\n0\r\n\r\n")
 
+    def on_split(self, _):
+        self.send(200, [("Content-Type", "text/plain"), ("X-Split", "a%0d%0aX-Evil: 1%0d%0a%0d%0aevil"), ("Bad Name", "1")], b"whole")
+
+    def on_two_lengths(self, _):
+        self.send(200, [("Content-Length", "3")], b"whole")
+
     def on_broken(self, _):
         self.send_response(200)
         self.send_header("Content-Length", "1000")
@@ -188,6 +194,57 @@ class Proxy(harness.Case):
         asked = [self.gateway.status(path="/limited") for _ in range(5)]
         self.assertEqual(asked, [201, 201, 429, 429, 429])
         self.assertEqual(len(self.server.seen), 2)
+
+    def paths(self):
+        return [path for _, path, *_ in self.server.seen]
+
+    def test_fields_that_hide_a_second_request(self):
+        for _ in range(2):
+            self.gateway.ask(path="/limited")
+        hidden = b"x%0d%0aHost: y%0d%0a%0d%0aGET /limited HTTP/1.1%0d%0aHost: y%0d%0aX-A: b"
+        self.gateway.raw(b"GET /free HTTP/1.1\r\nHost: a\r\nA: " + hidden + b"\r\nConnection: close\r\n\r\n")
+        self.gateway.raw(b"GET /free HTTP/1.1\r\nHost: a\r\nReferer: " + hidden + b"\r\nConnection: close\r\n\r\n")
+        self.assertEqual(self.paths().count("/limited"), 2, "what came decoded is another request")
+
+    def refused(self, head, body=b""):
+        """What is refused reaches nobody, and what follows it on the connection is no request."""
+        follower = b"GET /follower HTTP/1.1\r\nHost: a\r\n\r\n"
+        before = len(self.server.seen)
+        with harness.socket.create_connection(("127.0.0.1", self.gateway.port), timeout=harness.PATIENCE) as connection:
+            received = b""
+            try:
+                connection.sendall(head + b"\r\n\r\n" + body + follower)
+                while chunk := connection.recv(65536):
+                    received += chunk
+            except (ConnectionResetError, BrokenPipeError):
+                pass
+        if received:
+            self.assertRegex(received, rb"^HTTP/1\.1 400 ", head)
+        self.assertEqual(received.count(b"HTTP/1.1 "), bool(received), (head, received))
+        self.assertEqual(len(self.server.seen), before, head)
+
+    def test_requests_that_are_in_doubt(self):
+        for field in (b"Bad Name: 1", b"Transfer-Encoding : chunked", b"B\x01: 1", b"\xc3\xa4: 1", b"B(: 1", b"A: a\x01b", b"A: a\x7fb",
+                      b"A: a\x00b", b"Content-Length: 0\r\nContent-Length: 5", b"Content-Length: +5", b"Content-Length: 5, 5",
+                      b"Content-Length: 99999999999999999999"):
+            self.refused(b"POST /x HTTP/1.1\r\nHost: a\r\n" + field)
+        self.refused(b"GET /x\x01 HTTP/1.1\r\nHost: a")
+
+    def test_two_framings_at_once(self):
+        self.gateway.raw(b"POST /x HTTP/1.1\r\nHost: a\r\nContent-Length: 60\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n"
+                         b"0\r\n\r\nGET /hidden HTTP/1.1\r\nHost: a\r\n\r\n")
+        for _, path, fields, body in self.server.seen:  # refused, or passed on with one framing
+            self.assertEqual((path, body), ("/x", b""))
+            self.assertFalse(fields["Content-Length"] and fields["Transfer-Encoding"])
+
+    def test_forwarded_stays_behind(self):
+        self.gateway.ask(path="/x", headers={"Forwarded": "for=10.0.0.1"})
+        self.assertIsNone(self.server.seen[0][2]["Forwarded"], "the gateway does not continue it, so nobody may believe it")
+
+    def test_answers_that_would_break_up(self):
+        _, fields, body = self.gateway.ask(path="/split")
+        self.assertEqual((fields["Set-Cookie"], fields["X-Evil"], body), (None, None, b"whole"))
+        self.assertEqual(self.gateway.status(path="/two_lengths"), 502)
 
     def test_our_fields_win(self):
         _, fields, _ = self.gateway.ask(path="/limited")

@@ -4,7 +4,9 @@ import os
 import re
 import signal
 import socket
+import struct
 import subprocess
+import tempfile
 import threading
 import time
 
@@ -339,7 +341,7 @@ class Hostile(harness.Case):
 
     def test_bytes_in_a_path_do_not_leave_the_rules(self):
         for path in (b"/orders%0A", b"/orders%00", b"/orders/%FF", b"/orders/%2F"):
-            request = b"POST " + path + b" HTTP/1.1\r\nHost: x\r\nConnection: close\r\nX-User: p" + path + b"\r\n\r\n"
+            request = b"POST " + path + b" HTTP/1.1\r\nHost: x\r\nConnection: close\r\nX-User: p" + path[-2:] + b"\r\n\r\n"
             self.assertEqual(self.status_of(request), 200, path)
 
     def test_path_with_half_an_escape(self):
@@ -349,6 +351,16 @@ class Hostile(harness.Case):
     def test_absolute_form(self):
         request = b"POST http://x/orders HTTP/1.1\r\nHost: x\r\nConnection: close\r\nX-User: abs\r\n\r\n"
         self.assertEqual([self.status_of(request) for _ in range(6)], [200] * 5 + [429])
+
+    def test_client_that_resets_at_once_is_nobody(self):
+        request = b"GET /others HTTP/1.1\r\nHost: x\r\n\r\n"
+        for _ in range(100):
+            connection = socket.create_connection(("127.0.0.1", self.gateway.port))
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            connection.sendall(request)
+            connection.close()
+        self.assertEqual(self.gateway.status(path="/others"), 200)
+        self.assertEqual(self.gateway.metrics()["ratel_keys"], "1", "a key for unknown clients")
 
     def test_connection_that_says_nothing(self):
         silent = [socket.create_connection(("127.0.0.1", self.gateway.port)) for _ in range(20)]
@@ -397,6 +409,19 @@ class Starting(harness.unittest.TestCase):
         status, text = self.run_with("--rules", "/nowhere/rules.yaml")
         self.assertEqual(status, 2)
         self.assertIn("/nowhere/rules.yaml", text)
+
+    def test_errors_say_no_more_than_there_is(self):
+        self.assertNotRegex(self.run_with("--rules", "/nowhere/rules.yaml")[1], r":0:0|: :")
+        with tempfile.NamedTemporaryFile("w", suffix=".yaml") as rules:
+            rules.write("version: 1\nrules: []\n")
+            rules.flush()
+            status, text = self.run_with("--rules", rules.name, "--watch-ms", "3")
+            self.assertEqual(status, 2)
+            self.assertRegex(text, r"^gateway: [^:]")
+            self.assertNotRegex(text, r":0:0|: :")
+            rules.write("more: 1\n")
+            rules.flush()
+            self.assertRegex(self.run_with("--rules", rules.name)[1], r"\.yaml:3:\d+: more: \S")
 
     def test_port_that_is_taken(self):
         gateway = harness.Gateway(ORDERS)

@@ -74,9 +74,10 @@ void SetFields(httplib::Response& response, std::string_view lines) {
   }
 }
 
-/// A body that nobody reads would be taken for the next request: the connection has to end with this answer.
+/// A body that nobody reads would be taken for the next request: the connection has to end with this answer. So does one
+/// where it is in doubt what is a body.
 void LeaveBody(httplib::Request& request) {
-  if (!HasBody(request)) return;
+  if (!HasBody(request) && Fault(request) == nullptr) return;
   request.headers.erase("Connection");
   request.headers.emplace("Connection", "close");
 }
@@ -155,6 +156,9 @@ Gateway::Verdict Gateway::Arrive(const httplib::Request& received, httplib::Resp
 }
 
 Gateway::Verdict Gateway::Decide(const httplib::Request& request, httplib::Response& response) {
+  if (const char* fault = Fault(request)) return Handled(response, 400, fault);
+  // Who resets the connection at once has no address left. Asking would charge the bucket that all unknown clients share.
+  if (request.remote_addr.empty()) return Handled(response, 400, "the client has gone");
   if (request.path.size() > kMaxPath) return Handled(response, 414, "the path is too long");
   if (request.path == "/metrics") {
     response.set_content(registry_.Prometheus(), "text/plain; version=0.0.4");

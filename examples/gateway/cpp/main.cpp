@@ -81,6 +81,17 @@ sigset_t BlockEndSignals() {
   return signals;
 }
 
+/// "file:line:column: path: message", as much of it as there is.
+std::string ToText(const ratel::Error& error) {
+  std::string text(error.File());
+  if (!text.empty() && error.Line() != 0) {
+    text += ":" + std::to_string(error.Line()) + ":" + std::to_string(error.Column());
+  }
+  if (!text.empty()) text += ": ";
+  if (!error.Path().empty()) text.append(error.Path()).append(": ");
+  return text + error.what();
+}
+
 int Run(int argc, char** argv) {
   const gateway::Options options = ParseOptions(argc, argv);
   const sigset_t signals = BlockEndSignals();
@@ -105,8 +116,7 @@ int main(int argc, char** argv) {
   try {
     return Run(argc, argv);
   } catch (const ratel::Error& error) {
-    std::fprintf(stderr, "gateway: %s:%u:%u: %s: %s\n", error.File().data(), error.Line(), error.Column(),
-                 error.Path().data(), error.what());
+    std::fprintf(stderr, "gateway: %s\n", ToText(error).c_str());
   } catch (const std::exception& error) {
     std::fprintf(stderr, "gateway: %s\n", error.what());
   }

@@ -2,8 +2,10 @@
 
 #include <strings.h>
 
+#include <algorithm>
 #include <charconv>
 #include <future>
+#include <iterator>
 #include <memory>
 #include <set>
 #include <stdexcept>
@@ -22,7 +24,8 @@ using Names = std::set<std::string, IgnoreCase>;
 
 constexpr char kAside[] = "Gateway-Aside-";
 
-/// Fields that belong to one connection, and those that the library writes itself.
+/// Fields that belong to one connection, those that the library writes itself, and `Forwarded`: the gateway adds nobody to
+/// that one, so the next hop would believe what the client wrote there.
 const Names& ConnectionFields() {
   static const Names names = {"Connection",
                               "Keep-Alive",
@@ -35,6 +38,7 @@ const Names& ConnectionFields() {
                               "Upgrade",
                               "Expect",
                               "Content-Length",
+                              "Forwarded",
                               "REMOTE_ADDR",
                               "REMOTE_PORT",
                               "LOCAL_ADDR",
@@ -58,6 +62,41 @@ Names ListedFields(const httplib::Headers& headers) {
     }
   }
   return names;
+}
+
+bool IsControl(char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7F; }
+
+bool IsTokenChar(char c) {
+  constexpr std::string_view kMarks = "!#$%&'*+-.^_`|~";
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+         kMarks.find(c) != std::string_view::npos;
+}
+
+/// RFC 9110, 5.6.2.
+bool IsToken(std::string_view name) { return !name.empty() && std::all_of(name.begin(), name.end(), IsTokenChar); }
+
+bool IsFieldValue(std::string_view value) {
+  return std::none_of(value.begin(), value.end(), [](char c) { return IsControl(c) && c != '\t'; });
+}
+
+bool IsField(const httplib::Headers::value_type& field) { return IsToken(field.first) && IsFieldValue(field.second); }
+
+/// 1*DIGIT, and not more of them than a number holds.
+bool IsLength(std::string_view text) {
+  const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
+  return !text.empty() && text.size() <= 18 && std::all_of(text.begin(), text.end(), is_digit);
+}
+
+/// Whether the fields leave no doubt about where the body ends.
+bool IsFramed(const httplib::Headers& headers) {
+  const auto [length, last_length] = headers.equal_range("Content-Length");
+  const auto [coding, last_coding] = headers.equal_range("Transfer-Encoding");
+  for (auto field = length; field != last_length; ++field) {
+    if (!IsLength(field->second) || field->second != length->second) return false;
+  }
+  if (coding == last_coding) return true;
+  return length == last_length && std::next(coding) == last_coding &&
+         strcasecmp(coding->second.c_str(), "chunked") == 0;
 }
 
 bool Passes(const std::string& name, const Names& listed) {
@@ -135,12 +174,14 @@ class Exchange {
     }
   }
 
+  /// False when the answer cannot be passed on. Fields that would break it up are left out.
   bool Start(const httplib::Response& head) {
+    const bool framed = IsFramed(head.headers);
     head_.status = head.status;
-    head_.headers = head.headers;
+    std::copy_if(head.headers.begin(), head.headers.end(), std::inserter(head_.headers, head_.headers.end()), IsField);
     started_ = true;
-    begun_.set_value(true);
-    return true;
+    begun_.set_value(framed);
+    return framed;
   }
 
   void Run() {
@@ -196,6 +237,12 @@ void PutAside(httplib::Request& request) {
     for (const auto& field : fields) request.headers.emplace(kAside + field.first, field.second);
   }
   request.ranges.clear();
+}
+
+const char* Fault(const httplib::Request& request) {
+  if (std::any_of(request.target.begin(), request.target.end(), IsControl)) return "the target has a control character";
+  if (!std::all_of(request.headers.begin(), request.headers.end(), IsField)) return "a header field is malformed";
+  return IsFramed(request.headers) ? nullptr : "the length of the body is ambiguous";
 }
 
 bool HasBody(const httplib::Request& request) {
