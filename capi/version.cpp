@@ -56,6 +56,7 @@ uint64_t rl_struct_size(const char* name) {
       {"log", sizeof(rl_log)},
       {"cell", sizeof(rl_cell)},
       {"storage", sizeof(rl_storage)},
+      {"override", sizeof(rl_override)},
       {"limit", sizeof(rl_limit)},
       {"rule", sizeof(rl_rule)},
       {"metrics", sizeof(rl_metrics)},
