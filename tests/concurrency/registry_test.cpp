@@ -2,7 +2,9 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
 #include <deque>
+#include <fstream>
 #include <mutex>
 #include <thread>
 #include <vector>
@@ -46,6 +48,39 @@ TEST(ReloadUnderLoad, ARequestSeesTheOldOrTheNewRulesAndNothingIsHandedBack) {
   EXPECT_EQ(m.requests, asked.load());
   EXPECT_EQ(m.allowed, admitted.load());
   EXPECT_EQ(m.reloads, 60u);
+}
+
+/// A log that tries to end the watch whenever it hears of a reload.
+class MeddlingLog final : public Log {
+ public:
+  void Write(Level, std::string_view) noexcept override {
+    if (registry == nullptr) return;
+    const std::vector<Error> faults = registry->Watch("", std::chrono::milliseconds(10));
+    refused = faults.size() == 1 && faults[0].status == Status::kState;
+    heard = true;
+  }
+  std::atomic<Registry*> registry{nullptr};
+  std::atomic<bool> refused{false};
+  std::atomic<bool> heard{false};
+};
+
+TEST(Watch, CannotBeEndedFromItsOwnThread) {
+  const std::string path = testing::TempDir() + "/ratel_watched_rules.yaml";
+  std::ofstream(path) << RuleText(5);
+  Registry::Options options;
+  options.rules = Rules(RuleText(5));
+  options.storage = MakeMemoryStorage({});
+  auto log = std::make_unique<MeddlingLog>();
+  MeddlingLog& meddler = *log;
+  options.log = std::move(log);
+  const auto registry = Registry::Create(std::move(options));
+  ASSERT_TRUE(registry->Watch(path, std::chrono::milliseconds(10)).empty());
+  meddler.registry = registry.get();
+  std::ofstream(path) << RuleText(6);
+  while (!meddler.heard) std::this_thread::yield();
+  EXPECT_TRUE(meddler.refused);
+  meddler.registry = nullptr;
+  EXPECT_TRUE(registry->Watch("", std::chrono::milliseconds(10)).empty());
 }
 
 /// Takes operations and ends them on a thread of its own.
