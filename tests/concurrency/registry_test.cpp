@@ -54,8 +54,9 @@ TEST(ReloadUnderLoad, ARequestSeesTheOldOrTheNewRulesAndNothingIsHandedBack) {
 class MeddlingLog final : public Log {
  public:
   void Write(Level, std::string_view) noexcept override {
-    if (registry == nullptr) return;
-    const std::vector<Error> faults = registry->Watch("", std::chrono::milliseconds(10));
+    Registry* const watched = registry;
+    if (watched == nullptr) return;
+    const std::vector<Error> faults = watched->Watch("", std::chrono::milliseconds(10));
     refused = faults.size() == 1 && faults[0].status == Status::kState;
     heard = true;
   }
