@@ -1,5 +1,6 @@
 #include "gateway.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <chrono>
 #include <cstdio>
@@ -82,6 +83,21 @@ void LeaveBody(httplib::Request& request) {
   request.headers.emplace("Connection", "close");
 }
 
+/// Closes the connection after an answer of our own that LeaveBody() marked. The library says "close" and yet reads on: only an
+/// answer that fails to be written ends it, so this one fails when all of it is written.
+void EndConnection(const httplib::Request& request, httplib::Response& response) {
+  if (response.get_header_value("Connection") != "close" || response.content_provider_) return;
+  const bool is_head = request.method == "HEAD";
+  if (is_head) const_cast<httplib::Request&>(request).method = "GET";  // else nothing would be written, and nothing fail
+  response.content_length_ = is_head ? 1 : std::max<size_t>(response.body.size(), 1);
+  response.is_chunked_content_provider_ = false;
+  response.content_provider_ = [body = is_head ? std::string() : response.body](size_t, size_t, httplib::DataSink& sink) {
+    if (!body.empty()) sink.write(body.data(), body.size());
+    return false;
+  };
+  response.body.clear();
+}
+
 bool TakesBody(const httplib::Request& request) {
   return request.method == "POST" || request.method == "PUT" || request.method == "PATCH" ||
          (request.method == "DELETE" && request.has_header("Content-Length"));
@@ -114,6 +130,7 @@ Gateway::Gateway(const Options& options) : options_(options), registry_(LoadRule
     const int on = 1;
     setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
   });
+  server_.set_post_routing_handler(EndConnection);
   server_.set_pre_routing_handler([this](const auto& request, auto& response) { return Arrive(request, response); });
 
   const auto plain = [this](const auto& request, auto& response) { Answer(request, response, nullptr); };
@@ -157,6 +174,7 @@ Gateway::Verdict Gateway::Arrive(const httplib::Request& received, httplib::Resp
 
 Gateway::Verdict Gateway::Decide(const httplib::Request& request, httplib::Response& response) {
   if (const char* fault = Fault(request)) return Handled(response, 400, fault);
+  if (upstream_ && HasBody(request) && !TakesBody(request)) return Handled(response, 400, "a body does not go with this method");
   // Who resets the connection at once has no address left. Asking would charge the bucket that all unknown clients share.
   if (request.remote_addr.empty()) return Handled(response, 400, "the client has gone");
   if (request.path.size() > kMaxPath) return Handled(response, 414, "the path is too long");
