@@ -31,7 +31,7 @@ void ReportText(const std::vector<Verdict>& verdicts) {
     PrintFaults(verdict.faults, Stream::kOut);
     const std::string outcome = verdict.faults.empty() ? Counted(verdict.rules, "rule") + ", no faults"
                                                        : Counted(verdict.faults.size(), "fault");
-    Print(verdict.file + ": " + outcome + "\n");
+    Print(Visible(verdict.file) + ": " + outcome + "\n");
   }
 }
 

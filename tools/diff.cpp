@@ -11,7 +11,7 @@ int Diff(const DiffOptions& options) {
   if (options.json) {
     PrintJson(Json::parse(registry.Diff(after, RL_TEXT_JSON)));
   } else {
-    Print(text.empty() ? "no change\n" : text);
+    Print(text.empty() ? "no change\n" : Visible(text, true));
   }
   return options.exit_code && !text.empty() ? kFaults : kOk;
 }

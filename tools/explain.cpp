@@ -51,7 +51,7 @@ int Explain(const ExplainOptions& options) {
   const Request request = ToRequest(options, registry);
   for (uint32_t i = 0; i < options.after; ++i) registry.Allow(request);
   const std::string text = registry.Explain(request, options.json ? RL_TEXT_JSON : 0);
-  Print(text);
+  Print(options.json ? text : Visible(text, true));
   if (!text.empty() && text.back() != '\n') Print("\n");
   return kOk;
 }

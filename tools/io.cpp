@@ -7,9 +7,11 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <iterator>
+#include <stdexcept>
 #include <system_error>
 
 namespace ratel::tool {
@@ -52,15 +54,34 @@ std::string ReadAll(std::istream& in) {
 
 }  // namespace
 
+std::string Visible(std::string_view text, bool lines) {
+  constexpr char kDigits[] = "0123456789ABCDEF";
+  std::string visible;
+  visible.reserve(text.size());
+  for (size_t at = 0; at < text.size(); ++at) {
+    const auto byte = static_cast<unsigned char>(text[at]);
+    const auto next = static_cast<unsigned char>(at + 1 < text.size() ? text[at + 1] : 0);
+    const auto last = static_cast<unsigned char>(at > 0 ? text[at - 1] : 0);
+    // U+0080 to U+009F are control characters, too: C2 80 to C2 9F in UTF-8.
+    const bool wide = (byte == 0xC2 && next >= 0x80 && next < 0xA0) || (last == 0xC2 && byte >= 0x80 && byte < 0xA0);
+    if (wide || byte == 0x7F || (byte < 0x20 && !(lines && byte == '\n'))) {
+      visible.append("\\x").append({kDigits[byte >> 4], kDigits[byte & 15]});
+    } else {
+      visible += text[at];
+    }
+  }
+  return visible;
+}
+
 void Print(std::string_view text) { Write(text, Stream::kOut); }
 
 void PrintJson(const Json& value) { Print(value.dump(2, ' ', false, Json::error_handler_t::replace) + "\n"); }
 
 void PrintFaults(const std::vector<Fault>& faults, Stream stream) {
   for (const Fault& fault : faults) {
-    std::string line = Coloured(Place(fault) + ":", kBold, stream) + " ";
-    if (!fault.path.empty()) line += Coloured(fault.path, kRed, stream) + ": ";
-    Write(line + fault.message + "\n", stream);
+    std::string line = Coloured(Visible(Place(fault)) + ":", kBold, stream) + " ";
+    if (!fault.path.empty()) line += Coloured(Visible(fault.path), kRed, stream) + ": ";
+    Write(line + Visible(fault.message) + "\n", stream);
   }
 }
 
@@ -77,10 +98,15 @@ Json ToJson(const std::vector<Fault>& faults) {
 }
 
 void PrintError(std::string_view message) {
-  Write(Coloured("ratel:", kRed, Stream::kError) + " " + std::string(message) + "\n", Stream::kError);
+  Write(Coloured("ratel:", kRed, Stream::kError) + " " + Visible(message) + "\n", Stream::kError);
 }
 
 std::string Bold(std::string_view text) { return Coloured(text, kBold, Stream::kOut); }
+
+void Table::Add(std::vector<std::string> row) {
+  for (std::string& cell : row) cell = Visible(cell);
+  rows_.push_back(std::move(row));
+}
 
 std::string Table::ToText() const {
   const size_t columns = rows_.front().size();
@@ -115,9 +141,15 @@ std::string Grouped(uint64_t number) {
 
 std::string ReadFile(const std::string& path) {
   if (path == "-") return ReadAll(std::cin);
+  std::error_code error;
+  const auto status = std::filesystem::status(path, error);
+  if (error) throw std::runtime_error(path + ": cannot read it: " + error.message());
+  if (std::filesystem::is_directory(status)) throw std::runtime_error(path + ": is a folder, not a file");
+  if (!std::filesystem::is_regular_file(status)) throw std::runtime_error(path + ": is not a regular file");
+  errno = 0;
   std::ifstream file(path, std::ios::binary);
   std::string text = file ? ReadAll(file) : std::string();
-  if (!file || file.bad()) throw std::system_error(errno, std::generic_category(), path);
+  if (!file || file.bad()) throw std::runtime_error(path + ": cannot read it: " + std::strerror(errno));
   return text;
 }
 

@@ -24,7 +24,11 @@ struct Fault {
 
 enum class Stream { kOut, kError };
 
-/// To standard output. A reader that went away ends the program quietly.
+/// The text with control characters, except line breaks where `lines` says so, written as \xNN: a log or a file's name
+/// must not command the reader's terminal.
+std::string Visible(std::string_view text, bool lines = false);
+
+/// To standard output, as it is. A reader that went away ends the program quietly.
 void Print(std::string_view text);
 void PrintJson(const Json& value);
 
@@ -42,7 +46,7 @@ std::string Bold(std::string_view text);
 class Table {
  public:
   explicit Table(std::vector<std::string> heading) { rows_.push_back(std::move(heading)); }
-  void Add(std::vector<std::string> row) { rows_.push_back(std::move(row)); }
+  void Add(std::vector<std::string> row);
   /// Columns that hold numbers stand to the right.
   void AlignRight(size_t first_column) { right_from_ = first_column; }
   /// Columns that say nothing in any row are left out.
@@ -56,7 +60,7 @@ class Table {
 /// 1234567 as "1,234,567".
 std::string Grouped(uint64_t number);
 
-/// All of a file, or of standard input for "-". Throws std::system_error.
+/// All of a regular file, or of standard input for "-". Throws std::runtime_error, with the path in its text.
 std::string ReadFile(const std::string& path);
 
 /// Flushes standard output; false when it could not be written.

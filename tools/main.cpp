@@ -1,10 +1,13 @@
 // The `ratel` command: options and help; the work is in one file per command.
 #include <CLI/CLI.hpp>
+#include <charconv>
 #include <csignal>
+#include <cstdio>
 #include <exception>
 #include <functional>
 #include <limits>
 #include <ratel/rl.hpp>
+#include <sstream>
 
 #include "command.hpp"
 #include "io.hpp"
@@ -36,6 +39,14 @@ void AddCheck(CLI::App& app, Commands& c) {
   command->callback([&c] { c.run = [&c] { return Check(c.check); }; });
 }
 
+/// Empty when the text is a cost. The parser itself takes what is too large for the largest there is.
+std::string CostFault(const std::string& text) {
+  int64_t units = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), units);
+  if (error == std::errc() && end == text.data() + text.size() && units >= 1) return "";
+  return text + " is not a whole number from 1 to " + std::to_string(std::numeric_limits<int64_t>::max());
+}
+
 void AddExplain(CLI::App& app, Commands& c) {
   ExplainOptions& o = c.explain;
   CLI::App* command = app.add_subcommand("explain", "Say how one request is decided, and why");
@@ -50,7 +61,7 @@ void AddExplain(CLI::App& app, Commands& c) {
       ->take_all()
       ->expected(1);
   CLI::Option* cost = command->add_option("--cost", o.cost, "Units to spend (default: the rule's)")
-                          ->check(CLI::Range(int64_t{1}, std::numeric_limits<int64_t>::max()).description(""))
+                          ->check(CostFault)
                           ->type_name("N");
   command->add_option("--now", o.now, "Instant, 2026-07-01T12:00:00Z or epoch seconds (default: now)")
       ->type_name("TIME");
@@ -132,7 +143,12 @@ int Parse(CLI::App& app, int argc, char** argv) {
     std::fputs(app.help().c_str(), stderr);
     return kUsage;
   } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? -1 : kUsage;
+    std::ostringstream out, err;
+    const int code = app.exit(error, out, err);
+    Print(out.str());
+    const std::string text = Visible(err.str(), true);
+    std::fputs(text.c_str(), stderr);
+    return code == 0 ? -1 : kUsage;
   }
 }
 

@@ -116,8 +116,8 @@ class Explain(Case):
 
     def test_cost(self):
         self.assertIn("never", self.ok(*self.ORDER, "--cost", "6"))
-        for cost in ("0", "-1", "x", "1.5"):
-            self.refused(*self.ORDER, "--cost", cost)
+        for cost in ("0", "-1", "x", "1.5", "9223372036854775808", "99999999999999999999"):
+            self.assertIn("--cost", self.refused(*self.ORDER, "--cost", cost))
 
     def test_json(self):
         self.assertIsInstance(self.json(*self.ORDER), dict)
@@ -224,7 +224,14 @@ class Replay(Case):
         self.assertTrue(self.ok("replay", GOOD, "-", stdin="").startswith("0 requests, 0 lines skipped\n"))
 
     def test_log_that_is_not_there(self):
-        self.assertIn("/nowhere.log", self.refused("replay", GOOD, "/nowhere.log"))
+        self.assertIn("/nowhere.log: cannot read it: No such file", self.refused("replay", GOOD, "/nowhere.log"))
+
+    def test_log_that_is_no_file(self):
+        with tempfile.TemporaryDirectory() as folder:
+            self.assertIn(folder + ": is a folder", self.refused("replay", GOOD, folder))
+            fifo = os.path.join(folder, "fifo")
+            os.mkfifo(fifo)
+            self.assertIn(fifo + ": is not a regular file", self.refused("replay", GOOD, fifo))
 
 
 class Diff(Case):
@@ -294,6 +301,17 @@ class Output(Case):
             self.assertNotIn("\033[", self.on_terminal(*arguments, env={"NO_COLOR": "1"}), arguments)
             self.assertNotIn("\033[", self.on_terminal(*arguments, env={"TERM": "dumb"}), arguments)
             self.assertNotIn("\033[", "".join(run(*arguments)[1:]), arguments)
+
+    def test_control_characters_do_not_reach_the_terminal(self):
+        evil = "a\033]0;owned\007\u009b1m"
+        log = f'192.0.2.1 - {evil} [17/May/2015:10:05:00 +0000] "POST /orders HTTP/1.1" 200 1\n' * 9
+        rules = '{"version": 1, "rules": [{"name": "a", "%s": 1}]}' % "\u007f"
+        shown = [self.ok("replay", GOOD, "-", stdin=log), self.ok("explain", GOOD, evil, "/" + evil, "--user", evil),
+                 *run("check", "-", stdin=rules)[1:], self.refused("check", evil), self.refused("replay", GOOD, evil),
+                 self.refused(evil), self.refused("explain", GOOD, "GET", "/", "--attr", evil)]
+        for text in shown:
+            self.assertNotRegex(text, "[\\x00-\\x09\\x0b-\\x1f\\x7f-\\x9f]")
+        self.assertIn(r"a\x1B]0;owned\x07\xC2\x9B1m", shown[0])
 
     def test_reader_that_goes_away(self):
         rules = "version: 1\nrules:\n" + "".join(
