@@ -140,7 +140,8 @@ func rewrite(r *httputil.ProxyRequest, upstream *url.URL) {
 	r.Out.URL.Scheme, r.Out.URL.Host, r.Out.Host = upstream.Scheme, upstream.Host, r.In.Host
 	r.Out.URL.RawQuery, _, _ = strings.Cut(r.In.URL.RawQuery, "#")
 	r.Out.Header.Del("Te")
-	for _, name := range []string{"Forwarded", "X-Forwarded-Host", "X-Forwarded-Proto"} {
+	// Forwarded stays behind: nobody is added to it here, so the next hop would believe what the client wrote there.
+	for _, name := range []string{"X-Forwarded-Host", "X-Forwarded-Proto"} {
 		if lines, ok := r.In.Header[name]; ok {
 			r.Out.Header[name] = lines
 		}
