@@ -230,10 +230,22 @@ class Proxy(harness.Case):
                       b"A: a\x00b", b"Content-Length: 0\r\nContent-Length: 5", b"Content-Length: +5", b"Content-Length: 5, 5",
                       b"Content-Length: 99999999999999999999"):
             self.refused(b"POST /x HTTP/1.1\r\nHost: a\r\n" + field)
-        for method in (b"GET", b"HEAD", b"OPTIONS"):
-            self.refused(method + b" /x HTTP/1.1\r\nHost: a\r\nContent-Length: 36")
         self.refused(b"HEAD /x HTTP/1.1\r\nHost: a\r\nA: %00")
         self.refused(b"GET /x\x01 HTTP/1.1\r\nHost: a")
+
+    def test_body_that_nobody_reads_is_no_request(self):
+        body = b"GET /follower HTTP/1.1\r\nHost: a\r\n\r\n"
+        for method in (b"GET", b"HEAD", b"OPTIONS"):
+            with harness.socket.create_connection(("127.0.0.1", self.gateway.port), timeout=harness.PATIENCE) as connection:
+                try:
+                    connection.sendall(method + b" /x HTTP/1.1\r\nHost: a\r\nContent-Length: %d\r\n\r\n" % len(body))
+                    self.assertTrue(connection.recv(65536).startswith(b"HTTP/1.1 "))
+                    connection.sendall(body)
+                    while connection.recv(65536):
+                        pass
+                except (ConnectionResetError, BrokenPipeError):
+                    pass
+        self.assertNotIn("/follower", self.paths())
 
     def test_two_framings_at_once(self):
         self.gateway.raw(b"POST /x HTTP/1.1\r\nHost: a\r\nContent-Length: 60\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n"

@@ -75,23 +75,24 @@ void SetFields(httplib::Response& response, std::string_view lines) {
   }
 }
 
-/// A body that nobody reads would be taken for the next request: the connection has to end with this answer. So does one
-/// where it is in doubt what is a body.
+/// A body that nobody reads would be taken for the next request: the connection has to end with this answer. So does
+/// one where it is in doubt what is a body.
 void LeaveBody(httplib::Request& request) {
   if (!HasBody(request) && Fault(request) == nullptr) return;
   request.headers.erase("Connection");
   request.headers.emplace("Connection", "close");
 }
 
-/// Closes the connection after an answer of our own that LeaveBody() marked. The library says "close" and yet reads on: only an
-/// answer that fails to be written ends it, so this one fails when all of it is written.
+/// Closes the connection after an answer of our own that LeaveBody() marked. The library says "close" and yet reads on:
+/// only an answer that fails to be written ends it, so this one fails when all of it is written.
 void EndConnection(const httplib::Request& request, httplib::Response& response) {
   if (response.get_header_value("Connection") != "close" || response.content_provider_) return;
   const bool is_head = request.method == "HEAD";
   if (is_head) const_cast<httplib::Request&>(request).method = "GET";  // else nothing would be written, and nothing fail
-  response.content_length_ = is_head ? 1 : std::max<size_t>(response.body.size(), 1);
+  if (is_head) response.body.clear();
+  response.content_length_ = std::max<size_t>(response.body.size(), 1);
   response.is_chunked_content_provider_ = false;
-  response.content_provider_ = [body = is_head ? std::string() : response.body](size_t, size_t, httplib::DataSink& sink) {
+  response.content_provider_ = [body = response.body](size_t, size_t, httplib::DataSink& sink) {
     if (!body.empty()) sink.write(body.data(), body.size());
     return false;
   };
@@ -174,8 +175,10 @@ Gateway::Verdict Gateway::Arrive(const httplib::Request& received, httplib::Resp
 
 Gateway::Verdict Gateway::Decide(const httplib::Request& request, httplib::Response& response) {
   if (const char* fault = Fault(request)) return Handled(response, 400, fault);
-  if (upstream_ && HasBody(request) && !TakesBody(request)) return Handled(response, 400, "a body does not go with this method");
-  // Who resets the connection at once has no address left. Asking would charge the bucket that all unknown clients share.
+  if (upstream_ && HasBody(request) && !TakesBody(request)) {
+    return Handled(response, 400, "a body does not go with this method");
+  }
+  // Who resets the connection at once has no address left. Asking would charge the bucket of all unknown clients.
   if (request.remote_addr.empty()) return Handled(response, 400, "the client has gone");
   if (request.path.size() > kMaxPath) return Handled(response, 414, "the path is too long");
   if (request.path == "/metrics") {

@@ -24,8 +24,8 @@ using Names = std::set<std::string, IgnoreCase>;
 
 constexpr char kAside[] = "Gateway-Aside-";
 
-/// Fields that belong to one connection, those that the library writes itself, and `Forwarded`: the gateway adds nobody to
-/// that one, so the next hop would believe what the client wrote there.
+/// Fields that belong to one connection, those that the library writes itself, and `Forwarded`: the gateway adds nobody
+/// to that one, so the next hop would believe what the client wrote there.
 const Names& ConnectionFields() {
   static const Names names = {"Connection",
                               "Keep-Alive",

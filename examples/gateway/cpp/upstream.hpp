@@ -11,8 +11,8 @@ namespace gateway {
 /// compress answers) is put aside on arrival under names that mean nothing to it; Upstream restores the names.
 void PutAside(httplib::Request& request);
 
-/// What makes a request unfit to be passed on, null when nothing does. The library undoes %XX in fields: a line break would come
-/// out of that, and the server behind would see another request than the one that was decided on.
+/// What makes a request unfit to be passed on, null when nothing does. The library undoes %XX in fields: a line break
+/// would come out of that, and the server behind would see another request than the one that was decided on.
 const char* Fault(const httplib::Request& request);
 
 /// Whether the request has a body by its header fields.
