@@ -277,6 +277,19 @@ class NoServer(harness.Case):
         status, fields, _ = self.gateway.ask("POST", "/limited", body=b"x" * 10)
         self.assertEqual((status, fields["X-RateLimit-Remaining"]), (502, "1"))
 
+    def test_body_left_unread_is_no_request(self):
+        body = b"GET /limited HTTP/1.1\r\nHost: a\r\n\r\n"
+        with harness.socket.create_connection(("127.0.0.1", self.gateway.port), timeout=harness.PATIENCE) as connection:
+            try:
+                connection.sendall(b"POST /x HTTP/1.1\r\nHost: a\r\nContent-Length: %d\r\n\r\n" % len(body))
+                connection.recv(65536)
+                connection.sendall(body)
+                while connection.recv(65536):
+                    pass
+            except (ConnectionResetError, BrokenPipeError):
+                pass
+        self.assertEqual(self.gateway.ask(path="/limited")[1]["X-RateLimit-Remaining"], "1")
+
 
 if __name__ == "__main__":
     harness.main()

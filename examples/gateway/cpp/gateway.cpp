@@ -211,7 +211,12 @@ std::string Gateway::ClientAddress(const httplib::Request& request) const {
 
 void Gateway::Answer(const httplib::Request& request, httplib::Response& response,
                      const httplib::ContentReader* body) const {
-  if (upstream_) return upstream_->Forward(request, response, body);
+  if (upstream_) {
+    upstream_->Forward(request, response, body);
+    // Nobody knows how much of the body has been read.
+    if (response.status == 502) LeaveBody(const_cast<httplib::Request&>(request));
+    return;
+  }
   size_t received = 0;
   if (body != nullptr) {
     (*body)([&received](const char*, size_t size) {
