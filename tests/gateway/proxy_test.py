@@ -230,7 +230,7 @@ class Proxy(harness.Case):
                       b"A: a\x00b", b"Content-Length: 0\r\nContent-Length: 5", b"Content-Length: +5", b"Content-Length: 5, 5",
                       b"Content-Length: 99999999999999999999"):
             self.refused(b"POST /x HTTP/1.1\r\nHost: a\r\n" + field)
-        self.refused(b"HEAD /x HTTP/1.1\r\nHost: a\r\nA: %00")
+        self.refused(b"HEAD /x HTTP/1.1\r\nHost: a\r\nA: a\x01b")
         self.refused(b"GET /x\x01 HTTP/1.1\r\nHost: a")
 
     def test_body_that_nobody_reads_is_no_request(self):
