@@ -60,9 +60,8 @@ void AddExplain(CLI::App& app, Commands& c) {
       ->type_name("NAME=VALUE")
       ->take_all()
       ->expected(1);
-  CLI::Option* cost = command->add_option("--cost", o.cost, "Units to spend (default: the rule's)")
-                          ->check(CostFault)
-                          ->type_name("N");
+  CLI::Option* cost =
+      command->add_option("--cost", o.cost, "Units to spend (default: the rule's)")->check(CostFault)->type_name("N");
   command->add_option("--now", o.now, "Instant, 2026-07-01T12:00:00Z or epoch seconds (default: now)")
       ->type_name("TIME");
   command->add_option("--rule", o.rule, "Ask this rule, not the one that matches")->type_name("NAME");

@@ -8,7 +8,16 @@
 
 namespace ratel {
 
-enum class Source : uint8_t { kExact, kLeased, kCachedDenial, kLocalFallback, kFailOpen, kFailClosed, kNoRule, kAction };
+enum class Source : uint8_t {
+  kExact,
+  kLeased,
+  kCachedDenial,
+  kLocalFallback,
+  kFailOpen,
+  kFailClosed,
+  kNoRule,
+  kAction
+};
 enum class Reason : uint8_t { kNone, kLimited, kNeverFits, kBlocked, kStore };
 
 inline constexpr uint64_t kNever = UINT64_MAX;

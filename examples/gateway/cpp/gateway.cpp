@@ -88,7 +88,8 @@ void LeaveBody(httplib::Request& request) {
 void EndConnection(const httplib::Request& request, httplib::Response& response) {
   if (response.get_header_value("Connection") != "close" || response.content_provider_) return;
   const bool is_head = request.method == "HEAD";
-  if (is_head) const_cast<httplib::Request&>(request).method = "GET";  // else nothing would be written, and nothing fail
+  if (is_head)
+    const_cast<httplib::Request&>(request).method = "GET";  // else nothing would be written, and nothing fail
   if (is_head) response.body.clear();
   response.content_length_ = std::max<size_t>(response.body.size(), 1);
   response.is_chunked_content_provider_ = false;
