@@ -21,32 +21,32 @@
     }                                                                         \
   } while (0)
 
-static rl_str text(const char* bytes) { return (rl_str){bytes, strlen(bytes)}; }
+static rl_str text(const char *bytes) { return (rl_str){bytes, strlen(bytes)}; }
 
-static void must(rl_status status, const rl_error* err) {
+static void must(rl_status status, const rl_error *err) {
   if (status == RL_OK) return;
   fprintf(stderr, "%s: %s %s\n", rl_status_name(status), err->path, err->message);
   exit(1);
 }
 
-static rl_config* load(const char* rules) {
+static rl_config *load(const char *rules) {
   rl_error err = RL_ERROR_INIT;
-  rl_config* config = NULL;
+  rl_config *config = NULL;
   must(rl_config_create(&config, &err), &err);
   must(rl_config_load_text(config, text(rules), text("rules"), &err), &err);
   return config;
 }
 
-static rl_registry* start(const char* rules) {
+static rl_registry *start(const char *rules) {
   rl_error err = RL_ERROR_INIT;
-  rl_registry* registry = NULL;
-  rl_config* config = load(rules);
+  rl_registry *registry = NULL;
+  rl_config *config = load(rules);
   must(rl_registry_create(config, &registry, &err), &err);
   rl_config_destroy(config);
   return registry;
 }
 
-static const char* five_per_second(const char* algorithm) {
+static const char *five_per_second(const char *algorithm) {
   static char rules[256];
   snprintf(rules, sizeof rules,
            "{version: 1, rules: [{name: orders, path: /orders, scope: user, algorithm: %s, limit: 5, window: 1s}]}",
@@ -54,7 +54,7 @@ static const char* five_per_second(const char* algorithm) {
   return rules;
 }
 
-static rl_request order(const char* user, uint64_t now) {
+static rl_request order(const char *user, uint64_t now) {
   rl_request request = RL_REQUEST_INIT;
   request.method = text("POST");
   request.path = text("/orders");
@@ -63,7 +63,7 @@ static rl_request order(const char* user, uint64_t now) {
   return request;
 }
 
-static rl_decision allow(rl_registry* registry, const char* user, uint64_t now) {
+static rl_decision allow(rl_registry *registry, const char *user, uint64_t now) {
   rl_error err = RL_ERROR_INIT;
   const rl_request request = order(user, now);
   rl_decision answer = RL_DECISION_INIT;
@@ -71,7 +71,7 @@ static rl_decision allow(rl_registry* registry, const char* user, uint64_t now) 
   return answer;
 }
 
-static int would_allow(rl_registry* registry, const char* user, uint64_t now) {
+static int would_allow(rl_registry *registry, const char *user, uint64_t now) {
   rl_error err = RL_ERROR_INIT;
   const rl_request request = order(user, now);
   rl_decision answer = RL_DECISION_INIT;
@@ -83,8 +83,8 @@ static double seconds(uint64_t nanoseconds) { return (double)nanoseconds / 1e9; 
 
 /* ---- the same burst through all five ---- */
 
-static void burst(const char* algorithm, uint64_t expected_wait) {
-  rl_registry* registry = start(five_per_second(algorithm));
+static void burst(const char *algorithm, uint64_t expected_wait) {
+  rl_registry *registry = start(five_per_second(algorithm));
   printf("  %-16s", algorithm);
   rl_decision answer = RL_DECISION_INIT;
   uint64_t last_delay = 0;
@@ -116,14 +116,14 @@ static void bursts(void) {
 
 /* ---- across a window's border ---- */
 
-static int admitted_of_five(rl_registry* registry, uint64_t now) {
+static int admitted_of_five(rl_registry *registry, uint64_t now) {
   int admitted = 0;
   for (int i = 0; i < 5; ++i) admitted += allow(registry, "alice", now).allowed;
   return admitted;
 }
 
-static void border(const char* algorithm, int expected_after) {
-  rl_registry* registry = start(five_per_second(algorithm));
+static void border(const char *algorithm, int expected_after) {
+  rl_registry *registry = start(five_per_second(algorithm));
   const int before = admitted_of_five(registry, START + 900 * MILLISECOND);
   const int after = admitted_of_five(registry, START + 1000 * MILLISECOND);
   printf("  %-16s %d + %d\n", algorithm, before, after);
@@ -140,13 +140,13 @@ static void borders(void) {
 /* ---- a reload under load ---- */
 
 typedef struct crowd {
-  rl_registry* registry;
+  rl_registry *registry;
   atomic_int stop;
   atomic_int asked, admitted;
 } crowd;
 
-static void* hammer(void* argument) {
-  crowd* self = argument;
+static void *hammer(void *argument) {
+  crowd *self = argument;
   while (!atomic_load(&self->stop)) {
     atomic_fetch_add(&self->admitted, allow(self->registry, "crowd", START).allowed);
     atomic_fetch_add(&self->asked, 1);
@@ -155,14 +155,14 @@ static void* hammer(void* argument) {
 }
 
 /* Returns when a thousand more were answered. */
-static void let_run(crowd* self) {
+static void let_run(crowd *self) {
   const int from = atomic_load(&self->asked);
   while (atomic_load(&self->asked) < from + 1000) {
   }
 }
 
 static void reload_under_load(void) {
-  static const char* const kRules =
+  static const char *const kRules =
       "{version: 1, rules: [{name: orders, path: /orders, scope: user, algorithm: fixed_window, limit: %d, window: "
       "1h}]}";
   char rules[256];
@@ -176,7 +176,7 @@ static void reload_under_load(void) {
   const int before = atomic_load(&self.admitted);
   rl_error err = RL_ERROR_INIT;
   snprintf(rules, sizeof rules, kRules, 150);
-  rl_config* config = load(rules);
+  rl_config *config = load(rules);
   must(rl_registry_reload(self.registry, config, &err), &err);
   rl_config_destroy(config);
   let_run(&self);
@@ -192,16 +192,16 @@ static void reload_under_load(void) {
 
 /* ---- housekeeping ---- */
 
-static uint64_t clock_now(void* self) { return *(uint64_t*)self; }
+static uint64_t clock_now(void *self) { return *(uint64_t *)self; }
 
-static uint64_t key_count(rl_registry* registry) {
+static uint64_t key_count(rl_registry *registry) {
   rl_error err = RL_ERROR_INIT;
   uint64_t keys = 0;
   must(rl_registry_key_count(registry, &keys, &err), &err);
   return keys;
 }
 
-static void show_rule(rl_registry* registry, const char* name, uint64_t allowed, uint64_t denied) {
+static void show_rule(rl_registry *registry, const char *name, uint64_t allowed, uint64_t denied) {
   rl_error err = RL_ERROR_INIT;
   uint32_t rule = 0;
   must(rl_rule_id(registry, text(name), &rule, &err), &err);
@@ -216,8 +216,8 @@ static void housekeeping(void) {
   uint64_t now = START;
   const rl_clock clock = {sizeof clock, 0, &now, clock_now, NULL};
   rl_error err = RL_ERROR_INIT;
-  rl_registry* registry = NULL;
-  rl_config* config = load(
+  rl_registry *registry = NULL;
+  rl_config *config = load(
       "version: 1\n"
       "rules:\n"
       "  - {name: orders, path: /orders, scope: user, algorithm: token_bucket, limit: 5, window: 1s}\n"

@@ -9,36 +9,36 @@
 #define NOW (UINT64_C(1800000000) * UINT64_C(1000000000))
 
 typedef struct job {
-  struct job* next;
-  rl_op* op;
-  rl_cell* cells;
+  struct job *next;
+  rl_op *op;
+  rl_cell *cells;
   uint32_t count;
-  rl_completion* done;
+  rl_completion *done;
 } job;
 
 typedef struct server {
-  map_storage* map;
+  map_storage *map;
   pthread_t thread;
   pthread_mutex_t mutex;
   pthread_cond_t work;
-  job* first;
-  job** last;
+  job *first;
+  job **last;
   bool stopping;
 } server;
 
-static job* take(server* self) {
+static job *take(server *self) {
   pthread_mutex_lock(&self->mutex);
   while (!self->first && !self->stopping) pthread_cond_wait(&self->work, &self->mutex);
-  job* taken = self->first;
+  job *taken = self->first;
   if (taken) self->first = taken->next;
   if (!self->first) self->last = &self->first;
   pthread_mutex_unlock(&self->mutex);
   return taken;
 }
 
-static void* serve(void* argument) {
-  server* self = argument;
-  for (job* next = take(self); next; next = take(self)) {
+static void *serve(void *argument) {
+  server *self = argument;
+  for (job *next = take(self); next; next = take(self)) {
     const rl_status status = map_storage_apply(self->map, next->op, next->cells, next->count);
     rl_completion_finish(next->done, status);
     free(next);
@@ -46,15 +46,15 @@ static void* serve(void* argument) {
   return NULL;
 }
 
-static rl_status apply(void* argument, rl_op* op, rl_cell* cells, uint32_t count) {
-  server* self = argument;
+static rl_status apply(void *argument, rl_op *op, rl_cell *cells, uint32_t count) {
+  server *self = argument;
   return map_storage_apply(self->map, op, cells, count);
 }
 
 /* A negative status says that nothing was begun: `done` is then not ours to finish. */
-static rl_status apply_async(void* argument, rl_op* op, rl_cell* cells, uint32_t count, rl_completion* done) {
-  server* self = argument;
-  job* added = malloc(sizeof *added);
+static rl_status apply_async(void *argument, rl_op *op, rl_cell *cells, uint32_t count, rl_completion *done) {
+  server *self = argument;
+  job *added = malloc(sizeof *added);
   if (!added) return RL_E_NO_MEMORY;
   *added = (job){NULL, op, cells, count, done};
   pthread_mutex_lock(&self->mutex);
@@ -65,8 +65,8 @@ static rl_status apply_async(void* argument, rl_op* op, rl_cell* cells, uint32_t
   return RL_OK;
 }
 
-static void destroy(void* argument) {
-  server* self = argument;
+static void destroy(void *argument) {
+  server *self = argument;
   pthread_mutex_lock(&self->mutex);
   self->stopping = true;
   pthread_cond_signal(&self->work);
@@ -78,7 +78,7 @@ static void destroy(void* argument) {
 }
 
 static uint64_t read_now(void) { return NOW; }
-static uint64_t clock_now(void* self) {
+static uint64_t clock_now(void *self) {
   (void)self;
   return NOW;
 }
@@ -90,8 +90,8 @@ typedef struct tally {
   int answers, allowed, failed;
 } tally;
 
-static void count(void* user, const rl_decision* decision) {
-  tally* sum = user;
+static void count(void *user, const rl_decision *decision) {
+  tally *sum = user;
   pthread_mutex_lock(&sum->mutex);
   sum->answers++;
   sum->allowed += decision->allowed;
@@ -116,7 +116,7 @@ int main(void) {
   storage.apply_async = apply_async;
   storage.destroy = destroy;
   const rl_clock clock = {sizeof clock, 0, NULL, clock_now, NULL};
-  rl_registry* registry = start(
+  rl_registry *registry = start(
       "{version: 1, rules: [{name: orders, path: /orders, scope: user, algorithm: sliding_log, limit: 5, window: 1m}]}",
       &storage, &clock);
 

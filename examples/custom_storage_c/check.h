@@ -14,13 +14,13 @@
     }                                                                         \
   } while (0)
 
-static inline rl_str text(const char* bytes) { return (rl_str){bytes, strlen(bytes)}; }
+static inline rl_str text(const char *bytes) { return (rl_str){bytes, strlen(bytes)}; }
 
 /** On success the registry owns what `storage` and `clock` hold. */
-static inline rl_registry* start(const char* rules, const rl_storage* storage, const rl_clock* clock) {
+static inline rl_registry *start(const char *rules, const rl_storage *storage, const rl_clock *clock) {
   rl_error err = RL_ERROR_INIT;
-  rl_config* config = NULL;
-  rl_registry* registry = NULL;
+  rl_config *config = NULL;
+  rl_registry *registry = NULL;
   if (rl_config_create(&config, &err) || rl_config_load_text(config, text(rules), text("rules"), &err) ||
       rl_config_set_storage(config, storage, &err) || rl_config_set_clock(config, clock, &err) ||
       rl_registry_create(config, &registry, &err)) {

@@ -7,7 +7,7 @@
 enum { kBuckets = 4096 };
 
 typedef struct entry {
-  struct entry* next;
+  struct entry *next;
   uint64_t expires_ns; /* from then on the state means no more than none */
   uint64_t key_size;
   uint64_t state_size;
@@ -18,7 +18,7 @@ struct map_storage {
   pthread_mutex_t mutex;
   map_clock now;
   uint64_t count;
-  entry* buckets[kBuckets];
+  entry *buckets[kBuckets];
 };
 
 static uint64_t hash(rl_str key) {
@@ -28,23 +28,23 @@ static uint64_t hash(rl_str key) {
 }
 
 /* The link that holds the key's entry, or the one that would. */
-static entry** find(map_storage* storage, rl_str key) {
-  entry** link = &storage->buckets[hash(key)];
+static entry **find(map_storage *storage, rl_str key) {
+  entry **link = &storage->buckets[hash(key)];
   while (*link && ((*link)->key_size != key.size || memcmp((*link)->bytes, key.data, key.size) != 0)) {
     link = &(*link)->next;
   }
   return link;
 }
 
-static void drop(map_storage* storage, entry** link) {
-  entry* gone = *link;
+static void drop(map_storage *storage, entry **link) {
+  entry *gone = *link;
   *link = gone->next;
   free(gone);
   storage->count--;
 }
 
-static entry* make(const rl_cell* cell, uint64_t now_ns) {
-  entry* made = malloc(sizeof(entry) + cell->key.size + cell->new_size);
+static entry *make(const rl_cell *cell, uint64_t now_ns) {
+  entry *made = malloc(sizeof(entry) + cell->key.size + cell->new_size);
   if (!made) return NULL;
   made->next = NULL;
   made->expires_ns = cell->ttl_ns > UINT64_MAX - now_ns ? UINT64_MAX : now_ns + cell->ttl_ns;
@@ -55,8 +55,8 @@ static entry* make(const rl_cell* cell, uint64_t now_ns) {
   return made;
 }
 
-static void put(map_storage* storage, rl_str key, entry* made) {
-  entry** link = find(storage, key);
+static void put(map_storage *storage, rl_str key, entry *made) {
+  entry **link = find(storage, key);
   if (*link) drop(storage, link);
   if (!made) return;
   made->next = storage->buckets[hash(key)];
@@ -65,9 +65,9 @@ static void put(map_storage* storage, rl_str key, entry* made) {
 }
 
 /* Writes all cells or none: whatever can fail comes before the first write. */
-static rl_status write_cells(map_storage* storage, const rl_cell* cells, uint32_t count) {
+static rl_status write_cells(map_storage *storage, const rl_cell *cells, uint32_t count) {
   const uint64_t now_ns = storage->now();
-  entry** made = calloc(count, sizeof(entry*));
+  entry **made = calloc(count, sizeof(entry *));
   if (!made) return RL_E_NO_MEMORY;
   for (uint32_t i = 0; i < count; ++i) {
     if (!cells[i].write || cells[i].new_size == 0) continue;
@@ -84,11 +84,11 @@ static rl_status write_cells(map_storage* storage, const rl_cell* cells, uint32_
   return RL_OK;
 }
 
-rl_status map_storage_apply(void* self, rl_op* op, rl_cell* cells, uint32_t count) {
-  map_storage* storage = self;
+rl_status map_storage_apply(void *self, rl_op *op, rl_cell *cells, uint32_t count) {
+  map_storage *storage = self;
   pthread_mutex_lock(&storage->mutex);
   for (uint32_t i = 0; i < count; ++i) {
-    const entry* held = *find(storage, cells[i].key);
+    const entry *held = *find(storage, cells[i].key);
     cells[i].state = held ? held->bytes + held->key_size : NULL;
     cells[i].state_size = held ? held->state_size : 0;
   }
@@ -98,20 +98,20 @@ rl_status map_storage_apply(void* self, rl_op* op, rl_cell* cells, uint32_t coun
   return status;
 }
 
-static rl_status forget(void* self, rl_str key) {
-  map_storage* storage = self;
+static rl_status forget(void *self, rl_str key) {
+  map_storage *storage = self;
   pthread_mutex_lock(&storage->mutex);
   put(storage, key, NULL);
   pthread_mutex_unlock(&storage->mutex);
   return RL_OK;
 }
 
-static rl_status sweep(void* self, uint64_t cutoff_ns, uint64_t* dropped) {
-  map_storage* storage = self;
+static rl_status sweep(void *self, uint64_t cutoff_ns, uint64_t *dropped) {
+  map_storage *storage = self;
   pthread_mutex_lock(&storage->mutex);
   const uint64_t before = storage->count;
   for (int i = 0; i < kBuckets; ++i) {
-    entry** link = &storage->buckets[i];
+    entry **link = &storage->buckets[i];
     while (*link) {
       if ((*link)->expires_ns <= cutoff_ns) {
         drop(storage, link);
@@ -125,23 +125,23 @@ static rl_status sweep(void* self, uint64_t cutoff_ns, uint64_t* dropped) {
   return RL_OK;
 }
 
-static rl_status count_keys(void* self, uint64_t* keys) {
-  map_storage* storage = self;
+static rl_status count_keys(void *self, uint64_t *keys) {
+  map_storage *storage = self;
   pthread_mutex_lock(&storage->mutex);
   *keys = storage->count;
   pthread_mutex_unlock(&storage->mutex);
   return RL_OK;
 }
 
-map_storage* map_storage_create(map_clock now) {
-  map_storage* storage = calloc(1, sizeof *storage);
+map_storage *map_storage_create(map_clock now) {
+  map_storage *storage = calloc(1, sizeof *storage);
   if (!storage) return NULL;
   storage->now = now;
   pthread_mutex_init(&storage->mutex, NULL);
   return storage;
 }
 
-void map_storage_destroy(map_storage* storage) {
+void map_storage_destroy(map_storage *storage) {
   for (int i = 0; i < kBuckets; ++i) {
     while (storage->buckets[i]) drop(storage, &storage->buckets[i]);
   }
@@ -149,9 +149,9 @@ void map_storage_destroy(map_storage* storage) {
   free(storage);
 }
 
-static void destroy(void* self) { map_storage_destroy(self); }
+static void destroy(void *self) { map_storage_destroy(self); }
 
-rl_storage map_storage_callbacks(map_storage* storage) {
+rl_storage map_storage_callbacks(map_storage *storage) {
   rl_storage callbacks = {0};
   callbacks.struct_size = sizeof callbacks;
   callbacks.self = storage;

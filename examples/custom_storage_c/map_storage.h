@@ -10,11 +10,11 @@ typedef struct map_storage map_storage;
 typedef uint64_t (*map_clock)(void);
 
 /** NULL when memory runs out. */
-map_storage* map_storage_create(map_clock now);
-void map_storage_destroy(map_storage* storage);
+map_storage *map_storage_create(map_clock now);
+void map_storage_destroy(map_storage *storage);
 
 /** The callbacks for rl_config_set_storage; the registry destroys the storage when it is done. */
-rl_storage map_storage_callbacks(map_storage* storage);
+rl_storage map_storage_callbacks(map_storage *storage);
 
 /** The whole duty of a storage; rl_storage.apply, for others to build on. */
-rl_status map_storage_apply(void* self, rl_op* op, rl_cell* cells, uint32_t count);
+rl_status map_storage_apply(void *self, rl_op *op, rl_cell *cells, uint32_t count);

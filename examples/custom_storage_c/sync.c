@@ -9,12 +9,12 @@
 static uint64_t now = UINT64_C(1800000000) * SECOND;
 
 static uint64_t read_now(void) { return now; }
-static uint64_t clock_now(void* self) {
+static uint64_t clock_now(void *self) {
   (void)self;
   return now;
 }
 
-static rl_decision ask(rl_registry* registry, const char* user) {
+static rl_decision ask(rl_registry *registry, const char *user) {
   rl_error err = RL_ERROR_INIT;
   rl_request request = RL_REQUEST_INIT;
   request.method = text("POST");
@@ -25,18 +25,18 @@ static rl_decision ask(rl_registry* registry, const char* user) {
   return answer;
 }
 
-static void* hammer(void* registry) {
+static void *hammer(void *registry) {
   intptr_t admitted = 0;
   for (int i = 0; i < 1000; ++i) admitted += ask(registry, "crowd").allowed;
-  return (void*)admitted;
+  return (void *)admitted;
 }
 
-static intptr_t hammer_from_four_threads(rl_registry* registry) {
+static intptr_t hammer_from_four_threads(rl_registry *registry) {
   pthread_t threads[4];
   intptr_t admitted = 0;
   for (int i = 0; i < 4; ++i) CHECK(pthread_create(&threads[i], NULL, hammer, registry) == 0);
   for (int i = 0; i < 4; ++i) {
-    void* part = NULL;
+    void *part = NULL;
     CHECK(pthread_join(threads[i], &part) == 0);
     admitted += (intptr_t)part;
   }
@@ -44,11 +44,11 @@ static intptr_t hammer_from_four_threads(rl_registry* registry) {
 }
 
 int main(void) {
-  map_storage* map = map_storage_create(read_now);
+  map_storage *map = map_storage_create(read_now);
   CHECK(map != NULL);
   const rl_storage storage = map_storage_callbacks(map);
   const rl_clock clock = {sizeof clock, 0, NULL, clock_now, NULL};
-  rl_registry* registry = start(
+  rl_registry *registry = start(
       "version: 1\n"
       "rules:\n"
       "  - name: orders\n"
