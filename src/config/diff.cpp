@@ -9,6 +9,7 @@
 #include "config/keys.hpp"
 #include "config/reader.hpp"
 #include "config/words.hpp"
+#include "core/json.hpp"
 
 namespace ratel {
 namespace {
@@ -243,23 +244,6 @@ const char* ToText(Kind kind) {
   return "";
 }
 
-void AppendJson(std::string_view text, std::string& out) {
-  static constexpr char kDigits[] = "0123456789abcdef";
-  out += '"';
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (c == '"' || c == '\\') {
-      out.append("\\") += c;
-    } else if (byte < 0x20) {
-      out.append("\\u00") += kDigits[byte >> 4];
-      out += kDigits[byte & 15];
-    } else {
-      out += c;
-    }
-  }
-  out += '"';
-}
-
 /// "+ rule x", "~ rule x, limit y", ...
 std::string Heading(const Change& change) {
   const bool is_new = change.kind == Kind::kRuleAdded || change.kind == Kind::kLimitAdded;
@@ -281,18 +265,14 @@ std::string ToText(const std::vector<Change>& changes) {
 }
 
 std::string ToJson(const std::vector<Change>& changes) {
-  std::string json = "[";
+  JsonWriter json;
+  json.Begin('[');
   for (const Change& change : changes) {
-    if (json.size() > 1) json += ',';
-    json.append("{\"kind\":\"").append(ToText(change.kind)).append("\",\"rule\":");
-    AppendJson(change.rule, json);
-    json += ",\"limit\":";
-    AppendJson(change.limit, json);
-    json += ",\"detail\":";
-    AppendJson(change.detail, json);
-    json += '}';
+    json.Begin('{').Name("kind").Text(ToText(change.kind)).Name("rule").Text(change.rule);
+    json.Name("limit").Text(change.limit).Name("detail").Text(change.detail).End('}');
   }
-  return json + "]";
+  json.End(']');
+  return json.Take();
 }
 
 }  // namespace ratel

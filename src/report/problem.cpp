@@ -12,34 +12,6 @@ namespace {
 constexpr const char* kQuotaExceeded = "https://iana.org/assignments/http-problem-types#quota-exceeded";
 constexpr const char* kBlank = "about:blank";
 
-/// One JSON object, member by member.
-class Object {
- public:
-  void Text(std::string_view name, std::string_view value) {
-    Name(name);
-    AppendJsonString(out_, value);
-  }
-  void Number(std::string_view name, uint64_t value) {
-    Name(name);
-    AppendNumber(out_, value);
-  }
-  void List(std::string_view name, std::string_view only) {
-    Name(name);
-    out_.push_back('[');
-    AppendJsonString(out_, only);
-    out_.push_back(']');
-  }
-  std::string Take() { return std::move(out_.append(out_.empty() ? "{}" : "}")); }
-
- private:
-  void Name(std::string_view name) {
-    out_.append(out_.empty() ? "{" : ",");
-    AppendJsonString(out_, name);
-    out_.push_back(':');
-  }
-  std::string out_;
-};
-
 /// What a reason means to an HTTP client.
 struct Kind {
   const char* reason;
@@ -99,21 +71,23 @@ std::string Detail(const Decision& decision) {
 
 std::string DecisionProblem(const Decision& decision, std::string_view rule_name, std::string_view limit_name) {
   const Kind kind = KindOf(decision.reason);
-  Object problem;
-  problem.Text("type", kind.type);
-  problem.Text("title", kind.title);
-  problem.Number("status", kind.status);
-  problem.Text("detail", Detail(decision));
-  problem.Text("reason", kind.reason);
-  if (!rule_name.empty()) problem.Text("rule", rule_name);
+  JsonWriter problem;
+  problem.Begin('{');
+  problem.Name("type").Text(kind.type);
+  problem.Name("title").Text(kind.title);
+  problem.Name("status").Number(kind.status);
+  problem.Name("detail").Text(Detail(decision));
+  problem.Name("reason").Text(kind.reason);
+  if (!rule_name.empty()) problem.Name("rule").Text(rule_name);
   if (decision.limit_id != 0) {
-    problem.Text("limit", limit_name);
-    problem.List("violated-policies", limit_name);
-    problem.Number("capacity", decision.capacity);
-    problem.Number("remaining", decision.remaining);
-    problem.Number("reset_after", CeilSeconds(decision.reset_after_ns));
+    problem.Name("limit").Text(limit_name);
+    problem.Name("violated-policies").Begin('[').Text(limit_name).End(']');
+    problem.Name("capacity").Number(decision.capacity);
+    problem.Name("remaining").Number(decision.remaining);
+    problem.Name("reset_after").Number(CeilSeconds(decision.reset_after_ns));
   }
-  if (const auto seconds = RetryAfter(decision)) problem.Number("retry_after", *seconds);
+  if (const auto seconds = RetryAfter(decision)) problem.Name("retry_after").Number(*seconds);
+  problem.End('}');
   return problem.Take();
 }
 
