@@ -44,13 +44,15 @@ inline rl_status CheckTextFlags(uint32_t flags, const ErrorOut& error) noexcept 
   return error.Fail(RL_E_INVALID_ARGUMENT, "unknown flags 0x%x", flags & ~RL_TEXT_JSON);
 }
 
+inline rl_status TooSmall(uint64_t capacity, uint64_t needed, const ErrorOut& error) noexcept {
+  return error.Fail(RL_E_BUFFER_TOO_SMALL, "the buffer has %llu bytes and the text needs %llu",
+                    static_cast<unsigned long long>(capacity), static_cast<unsigned long long>(needed));
+}
+
 inline rl_status WriteText(std::string_view text, char* buffer, uint64_t capacity, uint64_t* needed,
                            const ErrorOut& error) noexcept {
   *needed = text.size();
-  if (text.size() > capacity) {
-    return error.Fail(RL_E_BUFFER_TOO_SMALL, "the buffer has %llu bytes and the text needs %llu",
-                      static_cast<unsigned long long>(capacity), static_cast<unsigned long long>(text.size()));
-  }
+  if (text.size() > capacity) return TooSmall(capacity, text.size(), error);
   if (!text.empty()) std::memcpy(buffer, text.data(), text.size());
   return RL_OK;
 }

@@ -1,5 +1,6 @@
 #include <string>
 
+#include "ask.hpp"
 #include "bytes.hpp"
 #include "registry.hpp"
 #include "request.hpp"
@@ -13,58 +14,6 @@ using ratel::Status;
 
 namespace ratel::capi {
 namespace {
-
-/// Says why the engine did not answer.
-rl_status FailToDecide(Status status, uint32_t rule, const ErrorOut& error) noexcept {
-  switch (status) {
-    case Status::kOk:
-      return RL_OK;
-    case Status::kNotFound:
-      return error.Fail(RL_E_NOT_FOUND, "no rule in force has the id %u", rule);
-    case Status::kNoMemory:
-      return error.Fail(RL_E_NO_MEMORY, "out of memory; nothing changed");
-    case Status::kStore:
-      return error.Fail(RL_E_STORE, "the storage could not answer");
-    case Status::kUnsupported:
-      return error.Fail(RL_E_UNSUPPORTED, "the storage does not offer this, or too many limits at once");
-    case Status::kInvalidArgument:
-      return error.Fail(RL_E_INVALID_ARGUMENT,
-                        "refused: the clock is past RL_NOW_MAX_NS, or the rule has no limit any more");
-    case Status::kCancelled:
-      return error.Fail(RL_E_CANCELLED, "the registry was destroyed before the answer came");
-    default:
-      return error.Fail(ToC(status), "the request was refused (%s)", rl_status_name(ToC(status)));
-  }
-}
-
-bool IsUsable(const rl_decision* out) noexcept { return out != nullptr && SizeProblem(out) == nullptr; }
-
-/// A guard for what answers with a decision: whatever goes wrong, `out` never looks like an allowance.
-template <class Body>
-rl_status GuardDecision(rl_decision* out, rl_error* err, Body&& body) noexcept {
-  const rl_status status = Guard(err, [&](const ErrorOut& error) -> rl_status {
-    if (const rl_status bad = CheckOutput(out, "out", error)) return bad;
-    Decision decision;
-    if (const rl_status failed = body(error, decision)) return failed;
-    Give(ToC(decision), out);
-    return RL_OK;
-  });
-  if (status != RL_OK && IsUsable(out)) Give(NoAnswer(status), out);
-  return status;
-}
-
-/// Takes a request and asks `ask(engine, request)` about it. `rule` is the one meant when the request names none.
-template <class Ask>
-rl_status AskEngine(const rl_registry* registry, const rl_request* request, const ErrorOut& error, Ask ask,
-                    uint32_t rule = 0) {
-  if (const rl_status status = CheckHandle(registry, "registry", error)) return status;
-  Input<rl_request> in;
-  if (const rl_status status = in.Take(request, "request", error)) return status;
-  Room<AttributeView, kMaxAttributes> room;
-  Request question;
-  if (const rl_status status = ReadRequest(*in, room.first(kMaxAttributes), question, error)) return status;
-  return FailToDecide(ask(*registry->engine, question), question.rule != 0 ? question.rule : rule, error);
-}
 
 rl_status CheckSettled(const Decision& decision, int64_t actual, const ErrorOut& error) noexcept {
   if (actual < 0) return error.Fail(RL_E_INVALID_ARGUMENT, "actual is %lld, below 0", static_cast<long long>(actual));

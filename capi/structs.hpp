@@ -32,6 +32,8 @@ inline constexpr uint32_t kFirstSize<rl_rule> = 112;
 template <>
 inline constexpr uint32_t kFirstSize<rl_metrics> = 152;
 template <>
+inline constexpr uint32_t kFirstSize<rl_http> = 48;
+template <>
 inline constexpr uint32_t kFirstSize<rl_rule_metrics> = 48;
 
 /// No struct will ever be longer: a larger size is rubbish and its tail is not looked at.

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "bytes.hpp"
+#include "header_forms.hpp"
 #include "registry.hpp"
 #include "report/headers.hpp"
 #include "report/metrics.hpp"
@@ -15,11 +16,6 @@ using ratel::MetricsSnapshot;
 
 namespace ratel::capi {
 namespace {
-
-static_assert(kHeadersX == RL_HEADERS_X && kHeadersResetDelta == RL_HEADERS_RESET_DELTA);
-static_assert(kHeadersRetryAfter == RL_HEADERS_RETRY_AFTER && kHeadersDraft11 == RL_HEADERS_DRAFT_11);
-static_assert(kHeadersDraft8 == RL_HEADERS_DRAFT_8 && kHeadersDraft7 == RL_HEADERS_DRAFT_7);
-static_assert(kHeadersDraft6 == RL_HEADERS_DRAFT_6 && kHeadersNone == RL_HEADERS_NONE);
 
 rl_metrics ToC(const MetricsSnapshot& in) noexcept {
   rl_metrics out{};
@@ -55,19 +51,6 @@ rl_rule_metrics ToC(uint32_t rule, const MetricsSnapshot::PerRule& in) noexcept 
   return out;
 }
 
-/// The lines of one header field.
-rl_status ReadLines(const rl_str* lines, uint32_t count, const char* argument, std::vector<std::string_view>& out,
-                    const ErrorOut& error) {
-  if (lines == nullptr && count != 0) {
-    return error.Fail(RL_E_INVALID_ARGUMENT, "%s is NULL but its count is %u", argument, count);
-  }
-  for (uint32_t i = 0; i < count; ++i) {
-    if (const rl_status status = CheckBytes(lines[i], argument, error)) return status;
-    out.push_back(View(lines[i]));
-  }
-  return RL_OK;
-}
-
 }  // namespace
 }  // namespace ratel::capi
 
@@ -77,15 +60,13 @@ rl_status rl_decision_headers(const rl_registry* registry, const rl_decision* de
     rl_status status = CheckBuffer(buffer, capacity, needed, error);
     if (status == RL_OK) status = CheckHandle(registry, "registry", error);
     if (status != RL_OK) return status;
-    const uint32_t forms = flags == 0 ? registry->engine->HeaderForms() : flags;
-    if (!ratel::IsValidHeaderForms(forms)) {
-      return error.Fail(RL_E_INVALID_ARGUMENT,
-                        "flags 0x%x: RL_HEADERS_* bits, at most one DRAFT, and RL_HEADERS_NONE alone", flags);
-    }
+    uint32_t forms = 0;
+    if ((status = ReadHeaderForms(*registry->engine, flags, forms, error)) != RL_OK) return status;
     Decision answer;
     if ((status = ReadDecision(decision, answer, error)) != RL_OK) return status;
     const std::string_view limit = registry->engine->LimitName(answer.limit_id);
-    return WriteText(ratel::DecisionHeaders(answer, limit, forms), buffer, capacity, needed, error);
+    *needed = ratel::DecisionHeaders(answer, limit, forms, {buffer, capacity});
+    return *needed <= capacity ? RL_OK : TooSmall(capacity, *needed, error);
   });
 }
 
@@ -134,23 +115,5 @@ rl_status rl_metrics_prometheus(rl_registry* registry, char* buffer, uint64_t ca
     if (status == RL_OK) status = CheckHandle(registry, "registry", error);
     if (status != RL_OK) return status;
     return WriteText(ratel::ToPrometheus(registry->engine->Metrics(true)), buffer, capacity, needed, error);
-  });
-}
-
-rl_status rl_client_ip(const rl_registry* registry, rl_str peer, const rl_str* x_forwarded_for,
-                       uint32_t x_forwarded_for_count, const rl_str* forwarded, uint32_t forwarded_count, char* buffer,
-                       uint64_t capacity, uint64_t* needed, rl_error* err) {
-  return Guard(err, [&](const ErrorOut& error) -> rl_status {
-    rl_status status = CheckBuffer(buffer, capacity, needed, error);
-    if (status == RL_OK) status = CheckHandle(registry, "registry", error);
-    if (status == RL_OK) status = CheckBytes(peer, "peer", error);
-    std::vector<std::string_view> for_lines;
-    std::vector<std::string_view> forwarded_lines;
-    if (status == RL_OK)
-      status = ReadLines(x_forwarded_for, x_forwarded_for_count, "x_forwarded_for", for_lines, error);
-    if (status == RL_OK) status = ReadLines(forwarded, forwarded_count, "forwarded", forwarded_lines, error);
-    if (status != RL_OK) return status;
-    return WriteText(registry->engine->ClientIp(View(peer), for_lines, forwarded_lines), buffer, capacity, needed,
-                     error);
   });
 }

@@ -61,6 +61,7 @@ uint64_t rl_struct_size(const char* name) {
       {"rule", sizeof(rl_rule)},
       {"metrics", sizeof(rl_metrics)},
       {"rule_metrics", sizeof(rl_rule_metrics)},
+      {"http", sizeof(rl_http)},
   };
   if (name == nullptr) return 0;
   for (const Entry& entry : kStructs) {

@@ -328,6 +328,34 @@ class Registry {
         [&](rl_error*) { return rl_allow_rule(Raw(), rule, key.data(), key.size(), cost, now_ns, decision.Out()); });
     return decision;
   }
+  /// ClientIp (unless the request has an address), Allow and Headers in one call. `headers` gets the fields.
+  Decision AllowHttp(const Request& request, std::string_view peer,
+                     const std::vector<std::string_view>& x_forwarded_for,
+                     const std::vector<std::string_view>& forwarded, std::string& headers,
+                     std::uint32_t flags = 0) const {
+    const std::vector<rl_str> chain = ToStrs(x_forwarded_for);
+    const std::vector<rl_str> standard = ToStrs(forwarded);
+    const rl_request raw = request.Raw();
+    const rl_http http = {sizeof(rl_http),
+                          flags,
+                          ToStr(peer),
+                          chain.data(),
+                          standard.data(),
+                          static_cast<std::uint32_t>(chain.size()),
+                          static_cast<std::uint32_t>(standard.size())};
+    Decision decision;
+    std::uint64_t needed = 0;
+    headers.resize(1024);
+    detail::Check([&](rl_error* e) {
+      return rl_allow_http(Raw(), &raw, &http, decision.Out(), headers.data(), headers.size(), &needed, e);
+    });
+    if (needed > headers.size()) {
+      headers = Headers(decision, flags);
+    } else {
+      headers.resize(static_cast<std::size_t>(needed));
+    }
+    return decision;
+  }
   /// One answer for each request, in order; each one's status is its own (Raw().status).
   std::vector<Decision> AllowMany(const std::vector<Request>& requests) const {
     std::vector<rl_request> raw;

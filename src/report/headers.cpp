@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <bit>
+#include <charconv>
+#include <cstring>
 
 #include "report/text.hpp"
 
@@ -32,42 +34,46 @@ uint64_t EffectiveWindowSeconds(const Decision& decision) {
 
 uint64_t WindowSeconds(const Decision& decision) { return std::max<uint64_t>(1, CeilSeconds(decision.window_ns)); }
 
-/// Appends field lines to a string.
+/// Writes field lines into a buffer, as far as they fit, and counts them all.
 class Fields {
  public:
-  explicit Fields(std::string& out) : out_(out) {}
+  explicit Fields(std::span<char> out) noexcept : out_(out) {}
+  Fields(const Fields&) = delete;
+  Fields& operator=(const Fields&) = delete;
 
-  Fields& Begin(std::string_view name) {
-    out_.append(name).append(": ");
+  size_t size() const noexcept { return size_; }
+
+  Fields& Begin(std::string_view name) noexcept { return Text(name).Text(": "); }
+  Fields& Text(std::string_view text) noexcept {
+    if (size_ < out_.size()) std::memcpy(out_.data() + size_, text.data(), std::min(text.size(), out_.size() - size_));
+    size_ += text.size();
     return *this;
   }
-  Fields& Text(std::string_view text) {
-    out_.append(text);
-    return *this;
+  Fields& Number(uint64_t number) noexcept {
+    char digits[20];
+    return Text({digits, static_cast<size_t>(std::to_chars(digits, digits + sizeof digits, number).ptr - digits)});
   }
-  Fields& Number(uint64_t number) {
-    AppendNumber(out_, number);
-    return *this;
-  }
-  Fields& Integer(uint64_t number) { return Number(std::min(number, kLargestFieldInteger)); }
+  Fields& Integer(uint64_t number) noexcept { return Number(std::min(number, kLargestFieldInteger)); }
 
   /// A structured-field string. Names are printable ASCII by rule; whatever else came in could end the line.
-  Fields& Quoted(std::string_view text) {
-    out_.push_back('"');
+  Fields& Quoted(std::string_view text) noexcept {
+    Byte('"');
     for (const char c : text) {
-      if (c == '"' || c == '\\') out_.push_back('\\');
-      out_.push_back(c >= ' ' && c <= '~' ? c : '?');
+      if (c == '"' || c == '\\') Byte('\\');
+      Byte(c >= ' ' && c <= '~' ? c : '?');
     }
-    out_.push_back('"');
-    return *this;
+    return Byte('"');
   }
-  void End() { out_.append("\r\n"); }
+  void End() noexcept { Text("\r\n"); }
 
  private:
-  std::string& out_;
+  Fields& Byte(char c) noexcept { return Text({&c, 1}); }
+
+  const std::span<char> out_;
+  size_t size_ = 0;
 };
 
-void AppendX(Fields fields, const Decision& decision, bool delta) {
+void AppendX(Fields& fields, const Decision& decision, bool delta) {
   fields.Begin("X-RateLimit-Limit").Number(decision.capacity).End();
   fields.Begin("X-RateLimit-Remaining").Number(decision.remaining).End();
   const uint64_t reset = delta ? CeilSeconds(decision.reset_after_ns) : ResetEpochSeconds(decision);
@@ -75,20 +81,20 @@ void AppendX(Fields fields, const Decision& decision, bool delta) {
 }
 
 /// Drafts 6 and 7: the quota itself is the item.
-void AppendOldPolicy(Fields fields, const Decision& decision) {
+void AppendOldPolicy(Fields& fields, const Decision& decision) {
   fields.Begin("RateLimit-Policy").Integer(decision.limit).Text(";w=").Integer(WindowSeconds(decision));
   if (decision.capacity != decision.limit) fields.Text(";burst=").Integer(decision.capacity);
   fields.End();
 }
 
-void AppendDraft6(Fields fields, const Decision& decision) {
+void AppendDraft6(Fields& fields, const Decision& decision) {
   fields.Begin("RateLimit-Limit").Integer(decision.capacity).End();
   fields.Begin("RateLimit-Remaining").Integer(decision.remaining).End();
   fields.Begin("RateLimit-Reset").Integer(EffectiveWindowSeconds(decision)).End();
   AppendOldPolicy(fields, decision);
 }
 
-void AppendDraft7(Fields fields, const Decision& decision) {
+void AppendDraft7(Fields& fields, const Decision& decision) {
   AppendOldPolicy(fields, decision);
   fields.Begin("RateLimit").Text("limit=").Integer(decision.capacity);
   fields.Text(", remaining=").Integer(decision.remaining);
@@ -96,7 +102,7 @@ void AppendDraft7(Fields fields, const Decision& decision) {
 }
 
 /// Draft 8 and later: the item is the policy's name. The two differ in words, not in syntax.
-void AppendDraft8Up(Fields fields, const Decision& decision, std::string_view name) {
+void AppendDraft8Up(Fields& fields, const Decision& decision, std::string_view name) {
   fields.Begin("RateLimit-Policy").Quoted(name).Text(";q=").Integer(decision.limit);
   fields.Text(";w=").Integer(WindowSeconds(decision));
   if (decision.capacity != decision.limit) fields.Text(";ratel-burst=").Integer(decision.capacity);
@@ -117,21 +123,20 @@ uint64_t RetryAfterSeconds(uint64_t retry_after_ns) noexcept {
   return std::max<uint64_t>(1, CeilSeconds(retry_after_ns));
 }
 
-std::string DecisionHeaders(const Decision& decision, std::string_view limit_name, uint32_t forms) {
-  std::string out;
-  if (decision.limit_id == 0 || decision.capacity == 0) return out;
+size_t DecisionHeaders(const Decision& decision, std::string_view limit_name, uint32_t forms,
+                       std::span<char> out) noexcept {
+  if (decision.limit_id == 0 || decision.capacity == 0) return 0;
   if (forms == 0) forms = kHeadersDefault;
-  if ((forms & kHeadersNone) != 0) return out;
-  out.reserve(256);
-  const Fields fields(out);
+  if ((forms & kHeadersNone) != 0) return 0;
+  Fields fields(out);
   if ((forms & kHeadersX) != 0) AppendX(fields, decision, (forms & kHeadersResetDelta) != 0);
   if ((forms & kHeadersDraft6) != 0) AppendDraft6(fields, decision);
   if ((forms & kHeadersDraft7) != 0) AppendDraft7(fields, decision);
   if ((forms & (kHeadersDraft8 | kHeadersDraft11)) != 0) AppendDraft8Up(fields, decision, limit_name);
   if ((forms & kHeadersRetryAfter) != 0 && WaitingCures(decision)) {
-    Fields(out).Begin("Retry-After").Number(RetryAfterSeconds(decision.retry_after_ns)).End();
+    fields.Begin("Retry-After").Number(RetryAfterSeconds(decision.retry_after_ns)).End();
   }
-  return out;
+  return fields.size();
 }
 
 }  // namespace ratel

@@ -1,7 +1,9 @@
 // A decision as header fields and as a problem body.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -26,8 +28,10 @@ inline constexpr uint32_t kHeadersDefault = kHeadersX | kHeadersRetryAfter;
 /// Whether the bits make sense together: at most one draft, none beside kHeadersNone, no unknown bit.
 bool IsValidHeaderForms(uint32_t forms) noexcept;
 
-/// Lines "Name: value\r\n". `limit_name` is the binding limit's. Empty for a decision without a limit (no Retry-After then either).
-std::string DecisionHeaders(const Decision& decision, std::string_view limit_name, uint32_t forms);
+/// Writes lines "Name: value\r\n" and returns how many bytes they are; when that is above out.size(), `out` holds their beginning.
+/// `limit_name` is the binding limit's. Nothing for a decision without a limit (no Retry-After then either).
+size_t DecisionHeaders(const Decision& decision, std::string_view limit_name, uint32_t forms,
+                       std::span<char> out) noexcept;
 
 /// application/problem+json (RFC 9457) for a denial.
 std::string DecisionProblem(const Decision& decision, std::string_view rule_name, std::string_view limit_name);

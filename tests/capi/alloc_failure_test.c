@@ -324,6 +324,14 @@ static rl_status client_ip(world_t *w) {
   const rl_str lines[] = {BYTES("2001:db8:1:2:3:4:5:6"), BYTES("10.0.0.7")};
   return rl_client_ip(w->embedded, BYTES("10.0.0.1"), lines, 2, NULL, 0, buffer, sizeof buffer, &needed, &w->err);
 }
+static rl_status allow_http(world_t *w) {
+  const rl_str line = BYTES("2001:db8:1:2:3:4:5:6");
+  rl_http http = RL_HTTP_INIT;
+  http.peer = BYTES("2001:db8:1:2:3:4:5:6");
+  http.x_forwarded_for = &line;
+  http.x_forwarded_for_count = 1;
+  return rl_allow_http(w->embedded, &w->request, &http, &w->out, buffer, sizeof buffer, &needed, &w->err);
+}
 
 /* What has to be there before the call: not part of it. */
 static void with_new_config(world_t *w) { assert_int_equal(RL_OK, rl_config_create(&w->new_config, NULL)); }
@@ -390,6 +398,7 @@ static const struct entry kEntries[] = {
     CALL(metrics_rule),
     CALL(prometheus),
     CALL(client_ip),
+    CALL(allow_http),
 };
 
 /* Makes the call with its n-th allocation failing. Says whether one did. */

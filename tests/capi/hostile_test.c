@@ -106,6 +106,7 @@ static void handles_of_registries(void **state) {
   rl_decision out = RL_DECISION_INIT;
   rl_metrics metrics = {sizeof metrics, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0};
   rl_rule_metrics rule_metrics = {sizeof rule_metrics, 0, 0, 0, 0, 0, 0};
+  const rl_http http = RL_HTTP_INIT;
   uint64_t number = 0;
   uint32_t id = 0;
   int calls = 0;
@@ -134,6 +135,7 @@ static void handles_of_registries(void **state) {
   REGISTRY(rl_metrics_rule(handle, 1, &rule_metrics, &err));
   REGISTRY(rl_metrics_prometheus(handle, buffer, sizeof buffer, &needed, &err));
   REGISTRY(rl_client_ip(handle, BYTES("192.0.2.1"), NULL, 0, NULL, 0, buffer, sizeof buffer, &needed, &err));
+  REGISTRY(rl_allow_http(handle, &request, &http, &out, buffer, sizeof buffer, &needed, &err));
   assert_int_equal(0, calls);
   for (int h = 0; h < HANDLES; ++h) {
     rl_registry *handle = bad_handles[h];
@@ -167,6 +169,7 @@ static void missing_pointers(void **state) {
   rl_decision spent = RL_DECISION_INIT;
   rl_decision out = RL_DECISION_INIT;
   rl_registry *registry = NULL;
+  const rl_http http = RL_HTTP_INIT;
   OUTPUT;
   spent.allowed = 1;
   spent.cost = 1;
@@ -210,6 +213,11 @@ static void missing_pointers(void **state) {
   INVALID(rl_metrics_rule(good_registry, 1, NULL, &err));
   INVALID(rl_metrics_prometheus(good_registry, buffer, sizeof buffer, NULL, &err));
   INVALID(rl_client_ip(good_registry, BYTES("192.0.2.1"), NULL, 0, NULL, 0, buffer, sizeof buffer, NULL, &err));
+  INVALID(rl_allow_http(good_registry, &request, NULL, &out, buffer, sizeof buffer, &needed, &err));
+  INVALID(rl_allow_http(good_registry, NULL, &http, &out, buffer, sizeof buffer, &needed, &err));
+  INVALID(rl_allow_http(good_registry, &request, &http, NULL, buffer, sizeof buffer, &needed, &err));
+  INVALID(rl_allow_http(good_registry, &request, &http, &out, buffer, sizeof buffer, NULL, &err));
+  INVALID(rl_allow_http(good_registry, &request, &http, &out, NULL, 1, &needed, &err));
   rl_config_destroy(NULL);
   rl_registry_destroy(NULL);
   rl_completion_finish(NULL, RL_OK);
@@ -233,6 +241,15 @@ static void strings_without_data_and_with_negative_sizes(void **state) {
     INVALID(rl_client_ip(good_registry, bad[i], NULL, 0, NULL, 0, buffer, sizeof buffer, &needed, &err));
     INVALID(rl_client_ip(good_registry, BYTES("::1"), &bad[i], 1, NULL, 0, buffer, sizeof buffer, &needed, &err));
     INVALID(rl_client_ip(good_registry, BYTES("::1"), NULL, 0, &bad[i], 1, buffer, sizeof buffer, &needed, &err));
+    rl_http http = RL_HTTP_INIT;
+    const rl_request request = request_of("ann", START);
+    http.peer = bad[i];
+    INVALID(rl_allow_http(good_registry, &request, &http, &out, buffer, sizeof buffer, &needed, &err));
+    assert_no_answer(&out, RL_E_INVALID_ARGUMENT);
+    http.peer = BYTES("::1");
+    http.x_forwarded_for = &bad[i];
+    http.x_forwarded_for_count = 1;
+    INVALID(rl_allow_http(good_registry, &request, &http, &out, buffer, sizeof buffer, &needed, &err));
     assert_int_equal(RL_E_INVALID_ARGUMENT, rl_allow_rule(good_registry, 1, bad[i].data, bad[i].size, 1, START, &out));
     assert_no_answer(&out, RL_E_INVALID_ARGUMENT);
   }

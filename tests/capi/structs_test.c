@@ -85,6 +85,26 @@ static void request(void **state) {
   rl_registry_destroy(registry);
 }
 
+static rl_status take_http(void *context, void *structure, rl_error *err) {
+  const rl_request in = request_of("ann", START);
+  rl_decision decision = RL_DECISION_INIT;
+  char buffer[512];
+  uint64_t needed;
+  const rl_status status = rl_allow_http(context, &in, structure, &decision, buffer, sizeof buffer, &needed, err);
+  if (status != RL_OK) assert_no_answer(&decision, status);
+  return status;
+}
+
+static void http(void **state) {
+  (void)state;
+  rl_registry *registry = registry_of(ORDERS);
+  LATER(rl_http) in;
+  in.now = (rl_http)RL_HTTP_INIT;
+  in.now.peer = BYTES("192.0.2.1");
+  check_input(take_http, registry, &in, sizeof(rl_http));
+  rl_registry_destroy(registry);
+}
+
 static rl_status take_decision(void *context, void *structure, rl_error *err) {
   char buffer[512];
   uint64_t needed;
@@ -326,6 +346,7 @@ static void misaligned_structs_are_refused(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(request),
+      cmocka_unit_test(http),
       cmocka_unit_test(decision),
       cmocka_unit_test(error),
       cmocka_unit_test(error_of_a_bad_size_stops_the_call),

@@ -111,6 +111,14 @@ void AskEverything(rl_registry* registry, const rl_request& request, Input& inpu
   Require((explained == RL_OK || explained == RL_E_BUFFER_TOO_SMALL) == (status == RL_OK) || explained != RL_OK);
   rl_client_ip(registry, request.ip, &request.user, 1, &request.path, static_cast<uint32_t>(actual & 1), buffer,
                sizeof buffer, &needed, nullptr);
+  rl_http http = RL_HTTP_INIT;
+  http.header_flags = forms;
+  http.peer = request.ip;
+  http.forwarded = &request.path;
+  http.forwarded_count = 1;
+  const rl_status served =
+      rl_allow_http(registry, &request, &http, &other, buffer, static_cast<uint64_t>(actual), &needed, nullptr);
+  CheckAnswer(served, other);
   if (input.Number(1) % 8 == 0) rl_reset(registry, &request, nullptr);
 }
 

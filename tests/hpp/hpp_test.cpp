@@ -169,6 +169,16 @@ TEST(Registry, ClientIp) {
   EXPECT_EQ(registry.ClientIp("nonsense", {}), "");
 }
 
+TEST(Registry, AllowHttp) {
+  const Registry registry(Loaded());
+  std::string headers;
+  const Decision decision = registry.AllowHttp(Order(), "10.0.0.1", {"198.51.100.7, 10.1.1.1"}, {}, headers);
+  EXPECT_TRUE(decision);
+  EXPECT_FALSE(headers.empty());
+  EXPECT_EQ(headers, registry.Headers(decision));
+  EXPECT_THROW(registry.AllowHttp(Order(), "10.0.0.1", {}, {}, headers, RL_HEADERS_NONE | RL_HEADERS_X), Error);
+}
+
 TEST(Registry, ReloadKeepsCountsAndABadOneChangesNothing) {
   Registry registry(Loaded());
   registry.Allow(Order().Cost(3));

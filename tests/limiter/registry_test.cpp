@@ -3,7 +3,7 @@
 
 #include <fstream>
 
-#include "report/headers.hpp"
+#include "report/header_text.hpp"
 #include "tests/limiter/support.hpp"
 
 namespace ratel::test {
@@ -62,7 +62,7 @@ TEST(Semantics5Answer, WhatNeverFitsHasNoWaitAndIsCountedApart) {
   EXPECT_EQ(d.retry_after_ns, kNever);
   EXPECT_EQ(d.remaining, 5u);
   EXPECT_EQ(f.registry->Metrics(false).never_fits, 1u);
-  EXPECT_EQ(DecisionHeaders(d, "orders", kHeadersDefault).find("Retry-After"), std::string::npos);
+  EXPECT_EQ(HeaderText(d, "orders", kHeadersDefault).find("Retry-After"), std::string::npos);
 }
 
 TEST(Semantics5Answer, SettleChargesOrGivesBackTheDifference) {
@@ -203,7 +203,7 @@ TEST(Semantics7Rules, NoRuleIsAllowedWithoutHeadersAndCounted) {
   EXPECT_TRUE(d.allowed);
   EXPECT_EQ(d.source, Source::kNoRule);
   EXPECT_EQ(d.rule, 0u);
-  EXPECT_EQ(DecisionHeaders(d, "", kHeadersDefault), "");
+  EXPECT_EQ(HeaderText(d, "", kHeadersDefault), "");
   EXPECT_EQ(f.registry->Metrics(false).no_rule, 1u);
   EXPECT_EQ(f.registry->Metrics(false).requests, 1u);
 }

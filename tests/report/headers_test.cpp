@@ -1,5 +1,5 @@
 // Goldens of the header fields. HD field cases are named by number.
-#include "report/headers.hpp"
+#include "report/header_text.hpp"
 
 #include <gtest/gtest.h>
 
@@ -66,35 +66,35 @@ TEST(Headers, B111DefaultIsEpochResetAndRetryAfter) {
       "X-RateLimit-Remaining: 0\r\n"
       "X-RateLimit-Reset: 1700000030\r\n"
       "Retry-After: 12\r\n";
-  EXPECT_EQ(DecisionHeaders(Denied(12 * kSecond), "api", kHeadersDefault), expected);
-  EXPECT_EQ(DecisionHeaders(Denied(12 * kSecond), "api", 0), expected);
+  EXPECT_EQ(HeaderText(Denied(12 * kSecond), "api", kHeadersDefault), expected);
+  EXPECT_EQ(HeaderText(Denied(12 * kSecond), "api", 0), expected);
 }
 
 TEST(Headers, DeltaReset) {
-  EXPECT_EQ(DecisionHeaders(Allowed(), "api", kHeadersX | kHeadersResetDelta),
+  EXPECT_EQ(HeaderText(Allowed(), "api", kHeadersX | kHeadersResetDelta),
             "X-RateLimit-Limit: 100\r\n"
             "X-RateLimit-Remaining: 50\r\n"
             "X-RateLimit-Reset: 30\r\n");
 }
 
 TEST(Headers, Draft11) {
-  EXPECT_EQ(DecisionHeaders(Allowed(), "name", kHeadersDraft11),
+  EXPECT_EQ(HeaderText(Allowed(), "name", kHeadersDraft11),
             "RateLimit-Policy: \"name\";q=100;w=60\r\n"
             "RateLimit: \"name\";r=50;t=30\r\n");
 }
 
 TEST(Headers, Draft8IsSpelledAsDraft11) {
-  EXPECT_EQ(DecisionHeaders(Allowed(), "name", kHeadersDraft8), DecisionHeaders(Allowed(), "name", kHeadersDraft11));
+  EXPECT_EQ(HeaderText(Allowed(), "name", kHeadersDraft8), HeaderText(Allowed(), "name", kHeadersDraft11));
 }
 
 TEST(Headers, Draft7) {
-  EXPECT_EQ(DecisionHeaders(Allowed(), "name", kHeadersDraft7),
+  EXPECT_EQ(HeaderText(Allowed(), "name", kHeadersDraft7),
             "RateLimit-Policy: 100;w=60\r\n"
             "RateLimit: limit=100, remaining=50, reset=30\r\n");
 }
 
 TEST(Headers, Draft6) {
-  EXPECT_EQ(DecisionHeaders(Allowed(), "name", kHeadersDraft6),
+  EXPECT_EQ(HeaderText(Allowed(), "name", kHeadersDraft6),
             "RateLimit-Limit: 100\r\n"
             "RateLimit-Remaining: 50\r\n"
             "RateLimit-Reset: 30\r\n"
@@ -106,20 +106,20 @@ TEST(Headers, BurstIsToldWhereItDiffersFromTheLimit) {
   d.limit = 60;
   d.capacity = 10;
   d.remaining = 9;
-  EXPECT_EQ(DecisionHeaders(d, "name", kHeadersX | kHeadersDraft11),
+  EXPECT_EQ(HeaderText(d, "name", kHeadersX | kHeadersDraft11),
             "X-RateLimit-Limit: 10\r\n"
             "X-RateLimit-Remaining: 9\r\n"
             "X-RateLimit-Reset: 1700000030\r\n"
             "RateLimit-Policy: \"name\";q=60;w=60;ratel-burst=10\r\n"
             "RateLimit: \"name\";r=9;t=30\r\n");
-  EXPECT_EQ(DecisionHeaders(d, "name", kHeadersDraft7),
+  EXPECT_EQ(HeaderText(d, "name", kHeadersDraft7),
             "RateLimit-Policy: 60;w=60;burst=10\r\n"
             "RateLimit: limit=10, remaining=9, reset=30\r\n");
 }
 
 TEST(Headers, DraftsPointWhereRetryAfterPoints) {
   const Decision d = Denied(12 * kSecond);
-  EXPECT_EQ(DecisionHeaders(d, "n", kHeadersDraft11 | kHeadersRetryAfter),
+  EXPECT_EQ(HeaderText(d, "n", kHeadersDraft11 | kHeadersRetryAfter),
             "RateLimit-Policy: \"n\";q=100;w=60\r\n"
             "RateLimit: \"n\";r=0;t=12\r\n"
             "Retry-After: 12\r\n");
@@ -141,63 +141,63 @@ TEST(Headers, NoRetryAfterWhereWaitingDoesNotHelp) {
   Decision d = Denied(kNever);
   d.reason = Reason::kNeverFits;
   d.remaining = 6;
-  EXPECT_EQ(DecisionHeaders(d, "n", kHeadersDefault),
+  EXPECT_EQ(HeaderText(d, "n", kHeadersDefault),
             "X-RateLimit-Limit: 100\r\n"
             "X-RateLimit-Remaining: 6\r\n"
             "X-RateLimit-Reset: 1700000030\r\n");
-  EXPECT_EQ(DecisionHeaders(Allowed(), "n", kHeadersRetryAfter), "");
+  EXPECT_EQ(HeaderText(Allowed(), "n", kHeadersRetryAfter), "");
 }
 
 TEST(Headers, NothingWithoutALimit) {
   Decision none;
   none.allowed = true;
   none.source = Source::kNoRule;
-  EXPECT_EQ(DecisionHeaders(none, "", kHeadersDefault | kHeadersDraft11), "");
+  EXPECT_EQ(HeaderText(none, "", kHeadersDefault | kHeadersDraft11), "");
   Decision blocked;
   blocked.reason = Reason::kBlocked;
   blocked.retry_after_ns = kNever;
-  EXPECT_EQ(DecisionHeaders(blocked, "", kHeadersDefault), "");
+  EXPECT_EQ(HeaderText(blocked, "", kHeadersDefault), "");
 }
 
 // B117: off means absent.
 TEST(Headers, B117OffMeansAbsent) {
-  EXPECT_EQ(DecisionHeaders(Denied(kSecond), "n", kHeadersNone), "");
-  EXPECT_EQ(DecisionHeaders(Denied(kSecond), "n", kHeadersRetryAfter), "Retry-After: 1\r\n");
+  EXPECT_EQ(HeaderText(Denied(kSecond), "n", kHeadersNone), "");
+  EXPECT_EQ(HeaderText(Denied(kSecond), "n", kHeadersRetryAfter), "Retry-After: 1\r\n");
 }
 
 TEST(Headers, ResetIsMeasuredFromTheMicrosecondOfTheDecision) {
   Decision d = Allowed();
   d.now_ns = kNow + 999'999'999;
   d.reset_after_ns = 1000;  // the microsecond of the decision began 999 ns before
-  EXPECT_NE(DecisionHeaders(d, "n", kHeadersX).find("X-RateLimit-Reset: 1700000001\r\n"), std::string::npos);
+  EXPECT_NE(HeaderText(d, "n", kHeadersX).find("X-RateLimit-Reset: 1700000001\r\n"), std::string::npos);
 }
 
 TEST(Headers, WindowsBelowASecondCountAsOne) {
   Decision d = Allowed();
   d.window_ns = 250'000'000;
-  EXPECT_NE(DecisionHeaders(d, "n", kHeadersDraft11).find(";w=1\r\n"), std::string::npos);
+  EXPECT_NE(HeaderText(d, "n", kHeadersDraft11).find(";w=1\r\n"), std::string::npos);
   d.window_ns = 1'500'000'000;
-  EXPECT_NE(DecisionHeaders(d, "n", kHeadersDraft11).find(";w=2\r\n"), std::string::npos);
+  EXPECT_NE(HeaderText(d, "n", kHeadersDraft11).find(";w=2\r\n"), std::string::npos);
 }
 
 TEST(Headers, StructuredIntegersStayInRange) {
   Decision d = Allowed();
   d.limit = d.capacity = d.remaining = (uint64_t{1} << 53) - 1;
-  EXPECT_EQ(DecisionHeaders(d, "n", kHeadersDraft11),
+  EXPECT_EQ(HeaderText(d, "n", kHeadersDraft11),
             "RateLimit-Policy: \"n\";q=999999999999999;w=60\r\n"
             "RateLimit: \"n\";r=999999999999999;t=30\r\n");
-  EXPECT_NE(DecisionHeaders(d, "n", kHeadersX).find("X-RateLimit-Limit: 9007199254740991\r\n"), std::string::npos);
+  EXPECT_NE(HeaderText(d, "n", kHeadersX).find("X-RateLimit-Limit: 9007199254740991\r\n"), std::string::npos);
 }
 
 TEST(Headers, AResetAtTheEndOfTimeDoesNotWrap) {
   Decision d = Allowed();
   d.now_ns = RL_NOW_MAX_NS;
   d.reset_after_ns = UINT64_MAX;
-  EXPECT_NE(DecisionHeaders(d, "n", kHeadersX).find("X-RateLimit-Reset: 18446744074\r\n"), std::string::npos);
+  EXPECT_NE(HeaderText(d, "n", kHeadersX).find("X-RateLimit-Reset: 18446744074\r\n"), std::string::npos);
 }
 
 TEST(Headers, ANameCannotEndItsLine) {
-  const std::string fields = DecisionHeaders(Allowed(), "a\r\nX-Evil: 1\"\\\x01\xFF", kHeadersDraft11);
+  const std::string fields = HeaderText(Allowed(), "a\r\nX-Evil: 1\"\\\x01\xFF", kHeadersDraft11);
   EXPECT_EQ(fields,
             "RateLimit-Policy: \"a??X-Evil: 1\\\"\\\\??\";q=100;w=60\r\n"
             "RateLimit: \"a??X-Evil: 1\\\"\\\\??\";r=50;t=30\r\n");

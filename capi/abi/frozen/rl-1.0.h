@@ -539,6 +539,24 @@ RL_API rl_status rl_metrics_prometheus(rl_registry *registry, char *buffer, uint
  *  `trusted_proxies` does not cover is the client. `peer` is the connection's address. Writes canonical text; a peer that is no address gives an empty one. */
 RL_API rl_status rl_client_ip(const rl_registry *registry, rl_str peer, const rl_str *x_forwarded_for, uint32_t x_forwarded_for_count, const rl_str *forwarded, uint32_t forwarded_count, char *buffer, uint64_t capacity, uint64_t *needed, rl_error *err);
 
+/** Where an HTTP request came from, and which fields its answer is to carry. */
+typedef struct rl_http {
+  uint32_t struct_size;
+  uint32_t header_flags;         /* as in rl_decision_headers */
+  rl_str peer;                   /* the connection's address */
+  const rl_str *x_forwarded_for; /* all lines, in order */
+  const rl_str *forwarded;       /* likewise */
+  uint32_t x_forwarded_for_count;
+  uint32_t forwarded_count;
+} rl_http;
+
+#define RL_HTTP_INIT {sizeof(rl_http), 0, {0, 0}, 0, 0, 0, 0}
+
+/** All that a middleware does for a request, in one call: rl_client_ip (unless request->ip is set), rl_allow, rl_decision_headers. Statuses as those.
+ *  When it is RL_OK the decision stands. Fields that do not fit are no failure: *needed is above `capacity` then, and rl_decision_headers writes them into more room;
+ *  1024 bytes hold them for names of up to 256 bytes. */
+RL_API rl_status rl_allow_http(rl_registry *registry, const rl_request *request, const rl_http *http, rl_decision *out, char *buffer, uint64_t capacity, uint64_t *needed, rl_error *err);
+
 #ifdef __cplusplus
 }
 #endif

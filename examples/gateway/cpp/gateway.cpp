@@ -189,12 +189,13 @@ Gateway::Verdict Gateway::Decide(const httplib::Request& request, httplib::Respo
   const std::optional<int64_t> cost = Cost(request);
   if (!cost) return Handled(response, 400, "X-Cost is a whole number, at least 1");
 
-  const std::string address = ClientAddress(request);
   ratel::Request question;
-  question.Method(request.method).Path(request.target).Ip(address);
+  question.Method(request.method).Path(request.target);
   question.User(User(request)).ApiKey(Field(request, "X-Api-Key")).Cost(*cost);
-  const ratel::Decision decision = registry_.Allow(question);
-  SetFields(response, registry_.Headers(decision));
+  std::string fields;
+  const ratel::Decision decision = registry_.AllowHttp(
+      question, request.remote_addr, Fields(request, "X-Forwarded-For"), Fields(request, "Forwarded"), fields);
+  SetFields(response, fields);
   if (!decision) return Refuse(decision, response);
   if (decision.Delay().count() > 0) std::this_thread::sleep_for(decision.Delay());
   return Verdict::Unhandled;
@@ -204,10 +205,6 @@ Gateway::Verdict Gateway::Refuse(const ratel::Decision& decision, httplib::Respo
   response.status = StatusOf(decision);
   response.set_content(registry_.Problem(decision), "application/problem+json");
   return Verdict::Handled;
-}
-
-std::string Gateway::ClientAddress(const httplib::Request& request) const {
-  return registry_.ClientIp(request.remote_addr, Fields(request, "X-Forwarded-For"), Fields(request, "Forwarded"));
 }
 
 void Gateway::Answer(const httplib::Request& request, httplib::Response& response,

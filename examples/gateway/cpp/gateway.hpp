@@ -39,7 +39,6 @@ class Gateway {
   Verdict Arrive(const httplib::Request& received, httplib::Response& response);
   Verdict Decide(const httplib::Request& request, httplib::Response& response);
   Verdict Refuse(const ratel::Decision& decision, httplib::Response& response) const;
-  std::string ClientAddress(const httplib::Request& request) const;
   void Answer(const httplib::Request& request, httplib::Response& response, const httplib::ContentReader* body) const;
 
   Options options_;

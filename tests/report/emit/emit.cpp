@@ -9,7 +9,7 @@
 #include <random>
 #include <string>
 
-#include "report/headers.hpp"
+#include "report/header_text.hpp"
 #include "report/metrics.hpp"
 
 namespace {
@@ -82,7 +82,7 @@ void EmitFields(uint64_t count, Engine& random) {
                        {"now_ns", d.now_ns},
                        {"retry_after_ns", d.retry_after_ns},
                        {"reset_after_ns", d.reset_after_ns},
-                       {"headers", ratel::DecisionHeaders(d, name, form.bits)}};
+                       {"headers", ratel::HeaderText(d, name, form.bits)}};
     std::cout << line.dump() << '\n';
   }
 }

@@ -1,0 +1,44 @@
+// How a question goes to the engine: taken from the caller's structs, refused with a reason, answered with a decision.
+#pragma once
+
+#include "guard.hpp"
+#include "ratel/rl.h"
+#include "registry.hpp"
+#include "request.hpp"
+#include "structs.hpp"
+
+namespace ratel::capi {
+
+/// Says why the engine did not answer.
+rl_status FailToDecide(Status status, uint32_t rule, const ErrorOut& error) noexcept;
+
+inline bool IsUsable(const rl_decision* out) noexcept { return out != nullptr && SizeProblem(out) == nullptr; }
+
+/// A guard for what answers with a decision: whatever goes wrong, `out` never looks like an allowance.
+template <class Body>
+rl_status GuardDecision(rl_decision* out, rl_error* err, Body&& body) noexcept {
+  const rl_status status = Guard(err, [&](const ErrorOut& error) -> rl_status {
+    if (const rl_status bad = CheckOutput(out, "out", error)) return bad;
+    Decision decision;
+    if (const rl_status failed = body(error, decision)) return failed;
+    Give(ToC(decision), out);
+    return RL_OK;
+  });
+  if (status != RL_OK && IsUsable(out)) Give(NoAnswer(status), out);
+  return status;
+}
+
+/// Takes a request and asks `ask(engine, request)` about it. `rule` is the one meant when the request names none.
+template <class Ask>
+rl_status AskEngine(const rl_registry* registry, const rl_request* request, const ErrorOut& error, Ask ask,
+                    uint32_t rule = 0) {
+  if (const rl_status status = CheckHandle(registry, "registry", error)) return status;
+  Input<rl_request> in;
+  if (const rl_status status = in.Take(request, "request", error)) return status;
+  Room<AttributeView, kMaxAttributes> room;
+  Request question;
+  if (const rl_status status = ReadRequest(*in, room.first(kMaxAttributes), question, error)) return status;
+  return FailToDecide(ask(*registry->engine, question), question.rule != 0 ? question.rule : rule, error);
+}
+
+}  // namespace ratel::capi
