@@ -54,17 +54,18 @@ bool IsWindowStart(const Numbers& numbers, Tick start) noexcept {
   return IsInstant(numbers, start) && start % numbers.window == 0;
 }
 
+/// Twice the largest limit: a count may be from before a reload that lowered its limit.
+constexpr uint64_t kMostWindowUnits = 2 * (kMaxExact / 3);
+
 bool IsFixedWindowState(const Numbers& numbers, const State& state) noexcept {
-  return state.value != 0 && state.value <= 2 * numbers.capacity && state.expiry >= numbers.window &&
+  return state.value != 0 && state.value <= kMostWindowUnits && state.expiry >= numbers.window &&
          IsWindowStart(numbers, state.expiry - numbers.window);
 }
 
 bool IsSlidingCounterState(const Numbers& numbers, const State& state) noexcept {
-  const uint64_t previous = state.value >> 32;
-  const uint64_t current = state.value & 0xffffffffu;
+  const uint64_t current = state.value & kMaxCounterCount;
   const Tick span = current == 0 ? numbers.window : 2 * numbers.window;
-  return state.value != 0 && previous <= 2 * numbers.capacity && current <= 2 * numbers.capacity &&
-         state.expiry >= span && IsWindowStart(numbers, state.expiry - span);
+  return state.value != 0 && state.expiry >= span && IsWindowStart(numbers, state.expiry - span);
 }
 
 /// A log may hold more units than a limit allows in force: from before a reload that lowered it, or aged out and not yet dropped. Far below

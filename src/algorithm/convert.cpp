@@ -46,15 +46,14 @@ State ConvertBucket(const Numbers& from, const Numbers& to, const State& state, 
 }
 
 State ConvertFixedWindow(const Numbers& from, const Numbers& to, const State& state, Micros now) noexcept {
-  const uint64_t count = std::min(WindowCountAt(from, state, from.TickOf(now)).count, 2 * to.capacity);
+  const uint64_t count = WindowCountAt(from, state, from.TickOf(now)).count;
   return {WindowStart(to, to.TickOf(now)) + to.window, count};
 }
 
 State ConvertSlidingCounter(const Numbers& from, const Numbers& to, const State& state, Micros now) noexcept {
   const TwoCounts counts = TwoCountsAt(from, state, from.TickOf(now));
-  const uint64_t weight = from.per_window.Ceil(WeightOfPrevious(from, counts));
-  const uint64_t count = std::min(counts.current + weight, 2 * to.capacity);
-  return {WindowStart(to, to.TickOf(now)) + 2 * to.window, count};
+  const Wide weight = CeilDivWide(static_cast<Wide>(counts.previous) * (from.window - counts.elapsed), from.window);
+  return {WindowStart(to, to.TickOf(now)) + 2 * to.window, AtMost(counts.current + weight, kMaxCounterCount)};
 }
 
 Tick ConvertInstant(const Numbers& from, const Numbers& to, Tick at, Micros now) noexcept {

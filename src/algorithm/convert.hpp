@@ -15,8 +15,9 @@ namespace ratel {
 ///   token bucket     the level in units, at most the new capacity; a debt at most one new capacity deep
 ///   leaky bucket     the queue in units, at most the new capacity; what a late charge queued beyond the old capacity stays beyond the new,
 ///                    at most one new capacity of it
-///   fixed window     the running count, at most twice the new limit, moves into the new window that holds now
-///   sliding counter  likewise, and what the previous window still weighs is added to it, rounded up
+///   fixed window     the running count, however far above the new limit, moves into the new window that holds now
+///   sliding counter  likewise, and what the previous window still weighs is added to it, rounded up; at most kMaxCounterCount, which is
+///                    more than twice any limit
 ///   sliding log      has no use for this: ConvertEntries
 State Convert(const Numbers& from, const Numbers& to, const State& state, Micros now) noexcept;
 

@@ -17,6 +17,9 @@
 
 namespace ratel {
 
+/// The largest count that a state holds: above twice any limit.
+inline constexpr uint64_t kMaxCounterCount = 0xffffffffu;
+
 /// A sliding counter as it counts for a request.
 struct TwoCounts {
   Tick start = 0;    ///< of the window that `current` counts
@@ -30,7 +33,7 @@ inline TwoCounts TwoCountsAt(const Numbers& numbers, const State& state, Tick no
   TwoCounts counts;
   if (state.expiry > now) {
     counts.previous = state.value >> 32;
-    counts.current = state.value & 0xffffffffu;
+    counts.current = state.value & kMaxCounterCount;
     counts.start = state.expiry - (counts.current == 0 ? numbers.window : 2 * numbers.window);
     if (counts.start > now) {
       if (counts.start - now <= numbers.window) return counts;
@@ -48,9 +51,15 @@ inline TwoCounts TwoCountsAt(const Numbers& numbers, const State& state, Tick no
   return counts;
 }
 
+/// Units times ticks, at most kMaxExact, which is above the limit times the window: a count from before a reload may be far above the limit.
+inline uint64_t Weight(uint64_t units, Tick ticks) noexcept {
+  const Wide weight = static_cast<Wide>(units) * ticks;
+  return weight > kMaxExact ? kMaxExact : static_cast<uint64_t>(weight);
+}
+
 /// What the previous window still weighs, in units times ticks.
 inline uint64_t WeightOfPrevious(const Numbers& numbers, const TwoCounts& counts) noexcept {
-  return counts.previous * (numbers.window - counts.elapsed);
+  return Weight(counts.previous, numbers.window - counts.elapsed);
 }
 
 /// For a request that is denied now: the first tick at which it is admitted if nothing else comes.
@@ -84,7 +93,7 @@ inline Outcome StepSlidingCounter(const Numbers& numbers, State& state, Tick now
   Outcome outcome;
   outcome.never_fits = cost > numbers.capacity;
   if (!outcome.never_fits) {
-    const uint64_t after = WeightOfPrevious(numbers, counts) + (counts.current + cost) * numbers.window;
+    const uint64_t after = WeightOfPrevious(numbers, counts) + Weight(counts.current + cost, numbers.window);
     outcome.allowed = after <= numbers.capacity * numbers.window;
     if (!outcome.allowed) {
       outcome.retry_at = SlidingCounterRetryAt(numbers, counts, cost);

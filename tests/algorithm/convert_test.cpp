@@ -100,7 +100,7 @@ TEST(Convert, ARunningCountMovesIntoTheWindowThatHoldsNow) {
   EXPECT_EQ(kept.value, 7u);
   EXPECT_EQ(kept.expiry % (3600 * kSecond), 0u);
   EXPECT_EQ(Remaining(hour, kept, now), 0u);
-  EXPECT_EQ(Convert(minute, Make(kFixedWindow, 2, kSecond), seven, now).value, 4u);
+  EXPECT_EQ(Convert(minute, Make(kFixedWindow, 2, kSecond), seven, now).value, 7u);
 }
 
 TEST(Convert, ASlidingCounterAddsWhatThePreviousWindowStillWeighs) {
@@ -182,11 +182,39 @@ TEST(Convert, HandsNothingBackForAnyNumbers) {
                                      std::min(held, to.capacity) - (algorithm == kLeakyBucket && held > 0 ? 1 : 0)));
     }
     const State again = Convert(to, from, converted, now);
-    ASSERT_LE(Remaining(from, again, now), from.capacity);
+    const bool bucket =
+        algorithm == kTokenBucket || algorithm == kLeakyBucket;  // cut to the smaller capacity, by contract
+    ASSERT_LE(Remaining(from, again, now), bucket ? from.capacity : before);
     if (converted == State{}) continue;
     State copy = converted;
     const Outcome outcome = Step(to, copy, to.TickOf(now), to.capacity, Spend::kNo);
     ASSERT_GT(outcome.reset_at, to.TickOf(now));
+  }
+}
+
+// A count far above the limit, from before a reload, is neither handed back nor does it overflow: the wait stays tight.
+TEST(Convert, ACountFarAboveTheLimitFadesAsAnyOther) {
+  for (const Algorithm algorithm : {kFixedWindow, kSlidingCounter}) {
+    for (const uint64_t window : {uint64_t{1}, 7 * kSecond, 86'400 * kSecond, kMaxWindow}) {
+      const uint64_t most = algorithm == kFixedWindow ? kMaxExact / 3 : kMaxExact / 5 / kSecond;
+      const Numbers large = Make(algorithm, most, kSecond);
+      const Numbers small = Make(algorithm, 5, window);
+      State state;
+      Step(large, state, large.TickOf(kStart), large.capacity, Spend::kYes);
+      Settle(large, state, large.TickOf(kStart), large.TickOf(kStart), 0, 2 * large.capacity);
+      const State converted = Convert(large, small, state, kStart);
+      const Tick now = small.TickOf(kStart);
+      State copy = converted;
+      const Outcome denied = Step(small, copy, now, 1, Spend::kYes);
+      ASSERT_FALSE(denied.allowed);
+      ASSERT_EQ(denied.remaining, 0u);
+      ASSERT_EQ(copy, converted);
+      ASSERT_TRUE(Step(small, copy, denied.retry_at, 1, Spend::kNo).allowed) << ToText(algorithm) << window;
+      ASSERT_FALSE(Step(small, copy, denied.retry_at - 1, 1, Spend::kNo).allowed) << ToText(algorithm) << window;
+      Settle(small, copy, now, now, 0, 10);
+      ASSERT_EQ(copy, converted);
+      ASSERT_EQ(Remaining(large, Convert(small, large, converted, kStart), kStart), 0u);
+    }
   }
 }
 

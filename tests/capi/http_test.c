@@ -41,8 +41,7 @@ static void answers_as_the_three_calls(void **state) {
     uint64_t fields_size = 0;
     rl_request known = request;
     rl_decision asked = RL_DECISION_INIT;
-    assert_int_equal(
-        RL_OK, rl_client_ip(three, http.peer, lines, 2, NULL, 0, address, sizeof address, &size, NULL));
+    assert_int_equal(RL_OK, rl_client_ip(three, http.peer, lines, 2, NULL, 0, address, sizeof address, &size, NULL));
     assert_int_equal(12, size);
     known.ip = bytes_of(address, size);
     assert_int_equal(RL_OK, rl_allow(three, &known, &asked, NULL));

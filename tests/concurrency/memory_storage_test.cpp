@@ -171,5 +171,32 @@ TEST_P(EachAlgorithm, OtherNumbersUnderLoadHandNothingBack) {
   EXPECT_LE(admitted.load(), 1000u);
 }
 
+/// Without the leaky bucket, whose queue a smaller capacity cuts.
+class EachThatKeepsAll : public testing::TestWithParam<Algorithm> {};
+INSTANTIATE_TEST_SUITE_P(All, EachThatKeepsAll,
+                         testing::Values(Algorithm::kTokenBucket, Algorithm::kFixedWindow, Algorithm::kSlidingLog,
+                                         Algorithm::kSlidingCounter),
+                         [](const auto& each) { return std::string(ToText(each.param)); });
+
+// The same with requests that still decide under older, smaller numbers while the newer ones are in force.
+TEST_P(EachThatKeepsAll, OldAndNewNumbersAtOnceHandNothingBack) {
+  const auto storage = MakeMemoryStorage({});
+  const Versions versions(
+      {Make(GetParam(), 400, 3600'000'000), Make(GetParam(), 100, 3600'000'000), Make(GetParam(), 1000, 3600'000'000)});
+  std::atomic<uint64_t> admitted{0};
+  std::atomic<uint16_t> version{0};
+  Together([&](size_t thread) {
+    for (int i = 0; i < 2000; ++i) {
+      if (thread == 0) version.store(static_cast<uint16_t>(i % 700 / 234));
+      Charge charge = ChargeFor(versions, version.load(), 1);
+      Operation operation{{&charge, 1}, kStart, Mode::kSpend};
+      storage->Apply(operation);
+      if (charge.outcome.allowed) admitted.fetch_add(1);
+    }
+  });
+  EXPECT_GE(admitted.load(), 100u);
+  EXPECT_LE(admitted.load(), 1000u);
+}
+
 }  // namespace
 }  // namespace ratel::test

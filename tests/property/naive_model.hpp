@@ -219,7 +219,8 @@ class Counts : public Model {
   }
   bool Change(Int window, Int units) {
     const Int before = Count(window);
-    counts_[window] = std::max<Int>(0, std::min(2 * terms_.limit, before + units));
+    const Int room = std::max<Int>(0, 2 * terms_.limit - before);
+    counts_[window] = std::max<Int>(0, before + std::min(units, room));
     return counts_[window] != before;
   }
 

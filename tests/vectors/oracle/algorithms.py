@@ -159,6 +159,11 @@ class LeakyBucket:
         return (t_new, ceil(queue / new.grain()) * new.grain())
 
 
+def corrected(n, count, spent, actual):
+    """A window's count after a settle: a late charge takes it to twice the limit at most, and lowers nothing."""
+    return max(0, count + min(actual - spent, max(0, 2 * n.limit - count)))
+
+
 class FixedWindow:
     """State: (start, count)."""
 
@@ -208,11 +213,11 @@ class FixedWindow:
         if state is None or state[0] != cls.start(n, charged_at):
             return state
         start, count = state
-        return (start, max(0, min(2 * n.limit, count + actual - spent)))
+        return (start, corrected(n, count, spent, actual))
 
     @classmethod
     def convert(cls, old, new, state, t_old, t_new):
-        return (cls.start(new, t_new), min(cls.held(old, state, t_old)[1], 2 * new.limit))
+        return (cls.start(new, t_new), cls.held(old, state, t_old)[1])
 
 
 class SlidingLog:
@@ -335,18 +340,17 @@ class SlidingCounter:
     def settle(cls, n, state, t, charged_at, spent, actual):
         start, previous, current = cls.held(n, state, t)
         charged = cls.start(n, charged_at)
-        change = lambda count: max(0, min(2 * n.limit, count + actual - spent))
         if charged == start:
-            return (start, previous, change(current))
+            return (start, previous, corrected(n, current, spent, actual))
         if charged == start - n.window:
-            return (start, change(previous), current)
+            return (start, corrected(n, previous, spent, actual), current)
         return state
 
     @classmethod
     def convert(cls, old, new, state, t_old, t_new):
         start, previous, current = cls.held(old, state, t_old)
         weight = previous * Fraction(old.window - max(0, t_old - start), old.window)
-        return (cls.start(new, t_new), 0, min(current + ceil(weight), 2 * new.limit))
+        return (cls.start(new, t_new), 0, current + ceil(weight))
 
 
 ALGORITHMS = {

@@ -192,6 +192,18 @@ def override_changes():
     return v
 
 
+def down_and_up(algorithm):
+    """The day's million is counted in coarser ticks than its hundred."""
+    v = Vector(f"reload-down-and-up-{algorithm}", ["semantics 9"], "A limit that is cut to a fraction and raised again has handed nothing back.",
+               rules(rule(algorithm=algorithm, limit=1_000_000, window="1d")))
+    v.allow(1, {"allowed": True, "remaining": 100_000}, user="u", cost=900_000)
+    v.reload(2, rules(rule(algorithm=algorithm, limit=100, window="1d")))
+    v.allow(2, {"allowed": False, "remaining": 0}, user="u")
+    v.reload(3, rules(rule(algorithm=algorithm, limit=1_000_000, window="1d")))
+    v.allow(3, {"allowed": True, "remaining": 99_999}, user="u")
+    return v
+
+
 def vectors():
     return [*map(unchanged, ALL), *map(raised, ALL), *map(lowered, ALL), *map(other_window, ALL), denied_after_reload(), *map(debt_carries, ALL),
             coarser("token_bucket"), coarser("leaky_bucket"),
@@ -199,4 +211,5 @@ def vectors():
             starts_new("algorithm", rule(algorithm="fixed_window", limit=2, window="1m")),
             starts_new("scope", rule(scope="ip", limit=2, window="1m")),
             starts_new("name", rule("renamed", limit=2, window="1m")),
-            refused(), order_and_neighbours(), override_changes()]
+            refused(), order_and_neighbours(), override_changes(),
+            *map(down_and_up, ("fixed_window", "sliding_log", "sliding_counter"))]
