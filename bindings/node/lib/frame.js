@@ -1,0 +1,310 @@
+'use strict'
+
+// The frame: the one ArrayBuffer of this environment through which requests go in and decisions come out. src/frame.h has the layout.
+
+const native = require('./native.js')
+const { Decision, bitsOf } = require('./decision.js')
+const { RatelError, invalid } = require('./errors.js')
+
+const RECORDS = 512
+const RECORD = 152
+const USUAL = 1 << 16
+const WHOLE = 2 // a cost that is an int64_t
+const LARGEST = 2 ** 31 - 1
+const FIRST = 0.001 // the first instant there is
+const MAX_US = Number.MAX_SAFE_INTEGER
+const LONE_SURROGATE = /\p{Surrogate}/u
+const SHORT = 128 // above it a call of Buffer is faster than a loop
+
+// Places in the views: header, in 4 bytes and in 8.
+const LIMITER = 0
+const COUNT = 1
+const BYTES_OFFSET = 2
+const BYTES_END = 3
+const FLAGS = 4
+const STATUS = 5
+const TICKET = 6
+const X_FORWARDED_FOR_COUNT = 7
+const FORWARDED_COUNT = 8
+const NUMBER = 5
+const EARLIER_4 = 12
+const EARLIER_8 = 8
+const COUNTERS = 18
+const RECORD_4 = RECORDS / 4
+const RECORD_8 = RECORDS / 8
+
+const usual = new ArrayBuffer(USUAL)
+let buffer
+let size
+let u32
+let i32
+let f64
+let bytes
+let at = 0 // where the next byte of a request goes
+let turn = 0 // changes with each use
+
+function use(arrayBuffer) {
+  buffer = arrayBuffer
+  size = buffer.byteLength
+  u32 = new Uint32Array(buffer, 0, Math.floor(size / 4))
+  i32 = new Int32Array(buffer, 0, Math.floor(size / 4))
+  f64 = new Float64Array(buffer, 0, Math.floor(size / 8))
+  bytes = Buffer.from(buffer)
+  native.bind(buffer)
+}
+use(usual)
+
+function allocate(room) {
+  if (room > LARGEST) throw invalid('a request has at most 2 GiB')
+  try {
+    return new ArrayBuffer(Math.ceil(room / 8) * 8)
+  } catch {
+    throw new RatelError('RL_E_NO_MEMORY', `no memory for a request of ${room} bytes`)
+  }
+}
+
+/** Makes room for `more` bytes behind `at`. The next call goes back to the usual frame. */
+function grow(more) {
+  const needed = at + more
+  const larger = allocate(Math.max(needed, Math.min(size * 2, LARGEST - 7)))
+  new Uint8Array(larger).set(new Uint8Array(buffer, 0, Math.max(at, RECORDS)))
+  use(larger)
+}
+
+/** Begins a call: `count` requests of a limiter follow. */
+function begin(limiter, count) {
+  turn++
+  if (buffer !== usual) use(usual)
+  at = RECORDS + RECORD * count
+  if (at > size) grow(0)
+  u32[LIMITER] = limiter
+  u32[COUNT] = count
+  u32[BYTES_OFFSET] = at
+  u32[BYTES_END] = at
+  u32[FLAGS] = 0
+}
+
+/** Writes a string and returns its size in bytes. */
+function put(text, name) {
+  if (text === undefined || text === null) return 0
+  if (typeof text !== 'string') return putBytes(text, name)
+  const length = text.length
+  if (length > SHORT) return putLong(text, name)
+  if (at + length > size) grow(length)
+  const to = bytes
+  const start = at
+  let all = 0
+  for (let i = 0; i < length; i++) {
+    const code = text.charCodeAt(i)
+    to[start + i] = code
+    all |= code
+  }
+  if (all > 127) return putLong(text, name)
+  at = start + length
+  return length
+}
+
+function putLong(text, name) {
+  if (LONE_SURROGATE.test(text)) throw invalid(`${name} has half of a surrogate pair`)
+  const length = Buffer.byteLength(text)
+  if (at + length > size) grow(length)
+  bytes.write(text, at, length, 'utf8')
+  at += length
+  return length
+}
+
+function putBytes(value, name) {
+  if (!(value instanceof Uint8Array)) throw invalid(`${name} is neither a string nor an Uint8Array`)
+  const { length } = value
+  if (at + length > size) grow(length)
+  Uint8Array.prototype.set.call(bytes, value, at)
+  at += length
+  return length
+}
+
+/** Strings with their sizes in front. */
+function putList(list, name) {
+  at = (at + 3) & ~3
+  const sizes = at / 4
+  if (at + list.length * 4 > size) grow(list.length * 4)
+  at += list.length * 4
+  for (let i = 0; i < list.length; i++) {
+    const length = put(list[i], name)
+    u32[sizes + i] = length
+  }
+}
+
+/** Microseconds of an instant: milliseconds since 1970, or nanoseconds as a bigint. NaN when it is neither. */
+function microseconds(time) {
+  if (typeof time === 'number') return Math.round(time * 1000)
+  if (typeof time === 'bigint') return Number(time / 1000n)
+  return Number.NaN
+}
+
+function instant(time) {
+  if (time === undefined) return 0
+  const us = microseconds(time)
+  if (!(us >= 0 && us <= MAX_US)) throw invalid('time is milliseconds since 1970, or nanoseconds as a bigint')
+  return us === 0 ? FIRST : us // 0 is how the engine is told to read its clock
+}
+
+/** A number that doubles hold, or a bigint that 64 bits hold. NaN for none. */
+function units(cost, name) {
+  if (cost === undefined) return Number.NaN
+  if (Number.isSafeInteger(cost)) return cost
+  if (typeof cost !== 'bigint' || BigInt.asIntN(64, cost) !== cost) throw invalid(`${name} is a whole number of units`)
+  const number = Number(cost)
+  return Number.isSafeInteger(number) ? number : cost
+}
+
+/** The eight bytes of a number as an int64_t. */
+const whole = (index) => new BigInt64Array(buffer, index * 8, 1)
+
+function putUnits(index, cost) {
+  if (typeof cost === 'bigint') whole(index)[0] = cost
+  else f64[index] = cost
+  return typeof cost === 'bigint' ? WHOLE : 0
+}
+
+function id(rule) {
+  if (rule === undefined) return 0
+  if (typeof rule !== 'number' || rule >>> 0 !== rule) throw invalid('rule is an id, see ruleId')
+  return rule
+}
+
+/** Names and values in turn. */
+function attributeList(attributes) {
+  if (attributes === undefined || attributes === null) return undefined
+  if (typeof attributes !== 'object') throw invalid('attributes is an object, a Map or a list of pairs')
+  const pairs = typeof attributes[Symbol.iterator] === 'function' ? attributes : Object.entries(attributes)
+  const list = []
+  for (const pair of pairs) {
+    if (!Array.isArray(pair) || pair.length !== 2) throw invalid('attributes is an object, a Map or a list of pairs')
+    list.push(pair[0], pair[1])
+  }
+  return list
+}
+
+/** Writes the i-th request. All of it is read before anything is written: its getters may ask, too. */
+function request(i, asked) {
+  if (asked === null || typeof asked !== 'object') throw invalid('a request is an object')
+  const { method, path, user, apiKey, ip, key } = asked
+  const rule = id(asked.rule)
+  const cost = units(asked.cost, 'cost')
+  const now = instant(asked.time)
+  const attributes = attributeList(asked.attributes)
+  write(i, rule, cost, now, method, path, user, apiKey, ip, key, attributes)
+}
+
+function write(i, rule, cost, now, method, path, user, apiKey, ip, key, attributes) {
+  const o4 = RECORD_4 + (RECORD / 4) * i
+  const methodSize = put(method, 'method')
+  const pathSize = put(path, 'path')
+  const userSize = put(user, 'user')
+  const apiKeySize = put(apiKey, 'apiKey')
+  const ipSize = put(ip, 'ip')
+  const keySize = put(key, 'key')
+  if (attributes !== undefined) putList(attributes, 'an attribute')
+  const o8 = RECORD_8 + (RECORD / 8) * i
+  f64[o8] = now
+  u32[o4 + 13] = putUnits(o8 + 1, cost)
+  u32[o4 + 4] = rule
+  u32[o4 + 5] = attributes === undefined ? 0 : attributes.length / 2
+  u32[o4 + 6] = methodSize
+  u32[o4 + 7] = pathSize
+  u32[o4 + 8] = userSize
+  u32[o4 + 9] = apiKeySize
+  u32[o4 + 10] = ipSize
+  u32[o4 + 11] = keySize
+  u32[BYTES_END] = at
+}
+
+/** Where an HTTP request came from. */
+function origin(peer, xForwardedFor, forwarded) {
+  putList([peer, ...xForwardedFor, ...forwarded], 'a line')
+  u32[X_FORWARDED_FOR_COUNT] = xForwardedFor.length
+  u32[FORWARDED_COUNT] = forwarded.length
+  u32[BYTES_END] = at
+}
+
+/** The decision that a call is about. */
+function earlier(decision) {
+  if (!(decision instanceof Decision)) throw invalid('decision: not one of a Limiter')
+  u32[EARLIER_4] = bitsOf(decision)
+  u32[EARLIER_4 + 1] = decision.rule
+  u32[EARLIER_4 + 2] = decision.limitId
+  u32[EARLIER_4 + 3] = decision.limitCount
+  f64[EARLIER_8] = decision.generation
+  u32[EARLIER_4] |= putUnits(EARLIER_8 + 1, decision.cost)
+  f64[EARLIER_8 + 2] = decision.limit
+  f64[EARLIER_8 + 3] = decision.capacity
+  f64[EARLIER_8 + 4] = decision.remaining
+  f64[EARLIER_8 + 5] = decision.timeUs
+  f64[EARLIER_8 + 6] = decision.windowUs
+  f64[EARLIER_8 + 7] = decision.retryAfterUs
+  f64[EARLIER_8 + 8] = decision.resetAfterUs
+  f64[EARLIER_8 + 9] = decision.delayUs
+}
+
+const flags = (value) => {
+  u32[FLAGS] = value
+}
+const ticket = (value) => {
+  u32[TICKET] = value
+}
+const number = (value) => {
+  f64[NUMBER] = value
+}
+
+/** The status of the call, and of the i-th request. */
+const status = () => i32[STATUS]
+const statusAt = (i) => i32[RECORD_4 + (RECORD / 4) * i + 12]
+
+const allowed = () => (u32[RECORD_4 + 14] & 1) === 1
+
+function decision(i) {
+  const o4 = RECORD_4 + (RECORD / 4) * i + 14
+  const o8 = RECORD_8 + (RECORD / 8) * i + 9
+  const answer = new Decision(u32[o4], u32[o4 + 1], u32[o4 + 2], u32[o4 + 3], f64, o8)
+  if ((u32[o4] & WHOLE) !== 0) answer.cost = whole(o8 + 1)[0]
+  return answer
+}
+
+const told = () => f64[NUMBER]
+const counter = (i) => f64[COUNTERS + i]
+const turnNow = () => turn
+
+/** An answer that was awaited has come into the frame. */
+function arrived() {
+  turn++
+}
+
+/** A frame that holds the answers of so many requests. */
+function hold(count) {
+  at = RECORDS
+  grow(RECORD * count)
+}
+
+module.exports = {
+  begin,
+  request,
+  write,
+  origin,
+  earlier,
+  flags,
+  ticket,
+  number,
+  status,
+  statusAt,
+  allowed,
+  decision,
+  told,
+  counter,
+  turnNow,
+  arrived,
+  hold,
+  id,
+  units,
+  instant,
+  microseconds
+}

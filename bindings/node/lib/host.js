@@ -1,0 +1,235 @@
+'use strict'
+
+// What the engine asks of JavaScript: a clock, a log, a storage; and the answers that come later. Nothing here throws into the engine.
+
+const native = require('./native.js')
+const frame = require('./frame.js')
+const { RatelError, ofStatus, invalid } = require('./errors.js')
+
+const OK = 0
+const E_STORE = -7
+const LEVELS = ['', 'error', 'warning', 'info']
+
+/** What a limiter was given. `thrown` is what a callback threw during the call that is under way. */
+class Host {
+  constructor({ clock, log, storage }) {
+    this.clock = clock
+    this.log = log
+    this.storage = storage
+    this.thrown = undefined
+    this.warned = false
+  }
+
+  failed(where, error) {
+    this.thrown = error
+    const text = `exception in ${where}: ${String(error?.message ?? error)}`
+    if (this.log !== undefined) return tell(this, 'error', text)
+    if (this.warned) return
+    this.warned = true
+    process.emitWarning(`${text} (told once per limiter; the option log has them all)`, 'RatelWarning')
+  }
+}
+
+/** Nobody waits for what a callback promised by mistake. */
+function ignore(result) {
+  if (typeof result?.then === 'function') Promise.resolve(result).catch(() => {})
+}
+
+function tell(host, level, text) {
+  try {
+    ignore(host.log(level, text))
+  } catch {
+    // A log that fails has nowhere to tell it.
+  }
+}
+
+/** One key of an operation. */
+class Cell {
+  constructor(key) {
+    this.key = key // the name of the state
+    this.state = undefined // set by the storage: the bytes held under key, undefined for none
+    this.write = false // set by step: hold newState from now on
+    this.newState = undefined // set by step: the bytes to hold; undefined: nothing any more
+    this.ttlUs = 0 // set by step: after so many microseconds the state equals none
+  }
+
+  /** Whole milliseconds, rounded up. */
+  get ttlMs() {
+    return Math.ceil(this.ttlUs / 1000)
+  }
+}
+
+/** One decision (or settle, or peek) under way. */
+class Op {
+  #slot
+  #cells
+
+  constructor(slot, keys) {
+    this.#slot = slot
+    this.#cells = keys.map((key) => new Cell(key))
+  }
+
+  get cells() {
+    return this.#cells
+  }
+
+  /** The arithmetic: reads each cell's state, decides, and says in each cell what to write. */
+  step() {
+    if (this.#slot === 0) throw new RatelError('RL_E_STATE', 'step: the operation is over')
+    const states = this.#cells.map((cell) => cell?.state)
+    if (!states.every((state) => state === undefined || state === null || state instanceof Uint8Array)) {
+      throw invalid('step: a state is an Uint8Array, or undefined')
+    }
+    const told = native.step(this.#slot, states)
+    if (typeof told === 'number') throw ofStatus(told)
+    this.#cells.forEach((cell, i) => {
+      cell.write = told[3 * i]
+      cell.newState = told[3 * i + 1]
+      cell.ttlUs = told[3 * i + 2]
+    })
+  }
+
+  static end(op) {
+    op.#slot = 0
+  }
+}
+
+const hosts = new Map()
+let lastHost = 0
+
+function addHost(host) {
+  lastHost = (lastHost + 1) >>> 0
+  hosts.set(lastHost, host)
+  return lastHost
+}
+
+const tickets = new Map()
+let lastTicket = 0
+
+/** A ticket for an answer that comes later: `settled(status, text)` is called once, with the answer in the frame. */
+function addTicket(settled) {
+  do lastTicket = (lastTicket + 1) >>> 0
+  while (tickets.has(lastTicket))
+  tickets.set(lastTicket, settled)
+  return lastTicket
+}
+
+function dropTicket(ticket) {
+  tickets.delete(ticket)
+}
+
+function arrived(ticket, status, text) {
+  const settled = tickets.get(ticket)
+  tickets.delete(ticket)
+  frame.arrived()
+  settled?.(status, text)
+}
+
+function now(host) {
+  try {
+    const us = frame.microseconds(host.clock())
+    if (us >= 0) return us
+    host.failed('clock', new TypeError('a clock tells milliseconds since 1970, or nanoseconds as a bigint'))
+  } catch (error) {
+    host.failed('clock', error)
+  }
+  return Number.NaN
+}
+
+function apply(host, slot, keys) {
+  const op = new Op(slot, keys)
+  try {
+    const result = host.storage.apply(op)
+    if (typeof result?.then !== 'function') return OK
+    ignore(result)
+    throw new TypeError('it returned a promise: that is for applyAsync')
+  } catch (error) {
+    host.failed('storage.apply', error)
+    return E_STORE
+  } finally {
+    Op.end(op)
+  }
+}
+
+function applyLater(host, slot, keys) {
+  const op = new Op(slot, keys)
+  const { storage } = host
+  const end = (status) => {
+    Op.end(op)
+    native.finish(slot, status, 0)
+  }
+  new Promise((resolve) => {
+    resolve(typeof storage.applyAsync === 'function' ? storage.applyAsync(op) : storage.apply(op))
+  }).then(
+    () => end(OK),
+    (error) => {
+      host.failed('storage.applyAsync', error)
+      end(E_STORE)
+    }
+  )
+  return OK
+}
+
+function countOf(name, result) {
+  if (name === 'forget') return 0
+  const number = typeof result === 'bigint' ? Number(result) : result
+  if (!Number.isSafeInteger(number) || number < 0) throw new TypeError('it has to say how many')
+  return number
+}
+
+/** One of the small duties. Without a slot the answer is wanted at once. */
+function duty(host, slot, name, ...given) {
+  const where = `storage.${name}`
+  if (slot === 0) {
+    try {
+      const result = host.storage[name](...given)
+      if (typeof result?.then !== 'function') return countOf(name, result)
+      ignore(result)
+      if (name === 'count') return Number.NaN // metrics do without
+      throw new TypeError('it returned a promise: that is for the methods whose names end in Async')
+    } catch (error) {
+      host.failed(where, error)
+      return Number.NaN
+    }
+  }
+  new Promise((resolve) => {
+    resolve(host.storage[name](...given))
+  })
+    .then((result) => countOf(name, result))
+    .then(
+      (number) => native.finish(slot, OK, number),
+      (error) => {
+        host.failed(where, error)
+        native.finish(slot, E_STORE, 0)
+      }
+    )
+  return 0
+}
+
+// In the order of the kinds of src/env.h.
+const answers = [
+  (id) => now(hosts.get(id)),
+  (id, level, text) => {
+    const host = hosts.get(id)
+    if (host?.log !== undefined) tell(host, LEVELS[level], text)
+  },
+  (id, slot, keys) => apply(hosts.get(id), slot, keys),
+  (id, slot, keys) => applyLater(hosts.get(id), slot, keys),
+  (id, slot, key) => duty(hosts.get(id), slot, 'forget', key),
+  (id, slot, cutoffUs) => duty(hosts.get(id), slot, 'sweep', cutoffUs),
+  (id, slot) => duty(hosts.get(id), slot, 'count'),
+  (ticket) => arrived(ticket, frame.statusAt(0)),
+  (ticket, records, text) => (records > 0 ? frame.hold(records) : arrived(ticket, frame.status(), text)),
+  (id) => hosts.delete(id)
+]
+
+native.setDispatch((kind, ...given) => {
+  try {
+    return answers[kind](...given)
+  } catch (error) {
+    process.emitWarning(`a fault of this package: ${error?.stack}`, 'RatelWarning')
+    return Number.NaN
+  }
+})
+
+module.exports = { Host, Op, Cell, addHost, addTicket, dropTicket }

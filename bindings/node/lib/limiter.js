@@ -1,0 +1,457 @@
+'use strict'
+
+const native = require('./native.js')
+const frame = require('./frame.js')
+const { addTicket, dropTicket } = require('./host.js')
+const { create, withRules, bytesOf, SOURCE } = require('./config.js')
+const { failure, configFailure, ofStatus, invalid, closed, unsupported } = require('./errors.js')
+
+// In the order of src/env.h.
+const MANY = 0
+const PEEK = 1
+const SETTLE = 2
+const RESET = 3
+const EXPLAIN = 4
+const HEADERS = 5
+const PROBLEM = 6
+const CLIENT_IP = 7
+const DIFF = 8
+const METRICS = 9
+const RULE_METRICS = 10
+const PROMETHEUS = 11
+const KEY_COUNT = 12
+const EVICT_IDLE = 13
+
+const JSON_TEXT = 1
+const FORMATS = { text: 0, json: JSON_TEXT }
+const LARGEST_INTERVAL = 2 ** 32 - 1
+
+const COUNTERS = [
+  'requests',
+  'allowed',
+  'denied',
+  'neverFits',
+  'blocked',
+  'shadowDenied',
+  'noRule',
+  'localFallback',
+  'failOpen',
+  'failClosed',
+  'storeErrors',
+  'unknownClient',
+  'evictedLive',
+  'evictedIdle',
+  'keys',
+  'reloads',
+  'reloadFailures',
+  'generation'
+]
+const RULE_COUNTERS = ['allowed', 'denied', 'neverFits', 'shadowDenied', 'costAllowed']
+
+const counters = (names) => Object.fromEntries(names.map((name, i) => [name, frame.counter(i)]))
+
+function formatOf(format) {
+  const flags = FORMATS[format ?? 'text']
+  if (flags === undefined) throw invalid('format is text or json')
+  return flags
+}
+
+function textFrom(value, name) {
+  if (typeof value !== 'string' && !(value instanceof Uint8Array)) throw invalid(`${name} is a string`)
+  return value
+}
+
+function linesFrom(lines, name) {
+  if (lines === undefined) return []
+  if (!Array.isArray(lines)) throw invalid(`${name} is a list of lines`)
+  return lines.map((line) => textFrom(line, name))
+}
+
+const orphans = new FinalizationRegistry((id) => native.close(id))
+
+/** A rule set in force, with its storage. End it with close(); one that is no longer reachable ends by itself. */
+class Limiter {
+  #id
+  #host
+  #sync // answers at once
+  #later // may have to wait
+  #turn = -1
+
+  constructor(options) {
+    const { id, host } = create(options)
+    this.#id = id
+    this.#host = host
+    const { storage, redis } = options
+    this.#sync = redis === undefined && (storage === undefined || storage.apply !== undefined)
+    this.#later = redis !== undefined || storage?.applyAsync !== undefined
+    orphans.register(this, id, this)
+  }
+
+  /** The whole question: find the rule, decide, and spend when allowed. For storages that answer at once. */
+  allow(request) {
+    this.#ask(request)
+    return frame.decision(0)
+  }
+
+  /** allow, of which only the answer is wanted: no object is made. lastDecision() has the rest. */
+  isAllowed(request) {
+    this.#ask(request)
+    this.#turn = frame.turnNow()
+    return frame.allowed()
+  }
+
+  /** The decision of the isAllowed that has just returned; anything asked in between is in the way. */
+  lastDecision() {
+    if (this.#turn !== frame.turnNow()) throw invalid('lastDecision: something else was asked since isAllowed')
+    return frame.decision(0)
+  }
+
+  #ask(request) {
+    if (!this.#sync) throw this.#waits('allow')
+    frame.begin(this.#id, 1)
+    frame.request(0, request)
+    native.allow()
+    if (frame.status() !== 0) throw this.#failure()
+  }
+
+  #waits(name) {
+    if (this.#id === 0) return closed()
+    return unsupported(`${name}: this storage does not answer at once, use ${name}Async`)
+  }
+
+  #failure() {
+    const error = failure()
+    const thrown = this.#host?.thrown
+    if (thrown !== undefined) {
+      error.cause = thrown
+      this.#host.thrown = undefined
+    }
+    return error
+  }
+
+  /** The short form for a rule that is known: `key` stands in for the value of every scope but global. */
+  allowRule(rule, key, cost) {
+    if (!this.#sync) throw this.#waits('allowRule')
+    const ruleId = frame.id(rule)
+    const spent = frame.units(cost, 'cost')
+    frame.begin(this.#id, 1)
+    frame.write(0, ruleId, spent, 0, undefined, undefined, undefined, undefined, undefined, key, undefined)
+    native.allowRule()
+    if (frame.status() !== 0) throw this.#failure()
+    return frame.decision(0)
+  }
+
+  /** allow for every storage. */
+  async allowAsync(request) {
+    if (!this.#later) return this.allow(request)
+    frame.begin(this.#id, 1)
+    frame.request(0, request)
+    return this.#await(() => native.allowAsync(), () => frame.decision(0))
+  }
+
+  /** allowRule for every storage. */
+  async allowRuleAsync(rule, key, cost) {
+    if (!this.#later) return this.allowRule(rule, key, cost)
+    return this.allowAsync({ rule, key, cost })
+  }
+
+  /** A promise of what `read` finds in the frame once the answer is there. */
+  #await(start, read) {
+    return new Promise((resolve, reject) => {
+      const ticket = addTicket((status, text) => {
+        if (status === 0) resolve(read(text))
+        else reject(ofStatus(status))
+      })
+      frame.ticket(ticket)
+      start()
+      if (frame.status() !== 0) {
+        dropTicket(ticket)
+        reject(this.#failure())
+      }
+    })
+  }
+
+  /** A call that is made now; see src/call.c. */
+  #now(kind, read) {
+    const text = native.callNow(kind)
+    if (frame.status() !== 0) throw this.#failure()
+    return read(text)
+  }
+
+  /** `prepare` writes the frame; then the call is made, now or on a thread of its own. */
+  #call(name, kind, count, prepare, read) {
+    if (!this.#sync) throw this.#waits(name)
+    frame.begin(this.#id, count)
+    prepare()
+    return this.#now(kind, read)
+  }
+
+  async #callAsync(kind, count, prepare, read) {
+    frame.begin(this.#id, count)
+    prepare()
+    if (!this.#later) return this.#now(kind, read)
+    return this.#await(() => native.callLater(kind), read)
+  }
+
+  /** Many questions at one instant, answered in order: a Decision each, or the RatelError of a request that was refused. */
+  allowMany(requests) {
+    return this.#call('allowMany', MANY, countOf(requests), () => prepareMany(requests), () => answers(requests.length))
+  }
+
+  async allowManyAsync(requests) {
+    const count = countOf(requests)
+    return this.#callAsync(MANY, count, () => prepareMany(requests), () => answers(count))
+  }
+
+  /** What allow would answer now; nothing is spent. */
+  peek(request) {
+    return this.#call('peek', PEEK, 1, () => frame.request(0, request), () => frame.decision(0))
+  }
+
+  async peekAsync(request) {
+    return this.#callAsync(PEEK, 1, () => frame.request(0, request), () => frame.decision(0))
+  }
+
+  /** After the work: `actual` units (0 or more) in place of those that `decision` spent. `request` as it was given to allow. */
+  settle(request, decision, actual) {
+    return this.#call('settle', SETTLE, 1, () => prepareSettle(request, decision, actual), () => frame.decision(0))
+  }
+
+  async settleAsync(request, decision, actual) {
+    return this.#callAsync(SETTLE, 1, () => prepareSettle(request, decision, actual), () => frame.decision(0))
+  }
+
+  /** Forgets the state of every key that the request reaches. */
+  reset(request) {
+    this.#call('reset', RESET, 1, () => frame.request(0, request), nothing)
+  }
+
+  async resetAsync(request) {
+    return this.#callAsync(RESET, 1, () => frame.request(0, request), nothing)
+  }
+
+  /** Why the answer is what it is, as lines of text or as JSON. Nothing is spent. */
+  explain(request, format) {
+    return this.#call('explain', EXPLAIN, 1, () => prepareExplain(request, format), itself)
+  }
+
+  async explainAsync(request, format) {
+    return this.#callAsync(EXPLAIN, 1, () => prepareExplain(request, format), itself)
+  }
+
+  /** The header fields of a decision as lines "Name: value\r\n". */
+  headers(decision, flags = 0) {
+    return this.#tell(HEADERS, () => {
+      frame.earlier(decision)
+      frame.flags(frame.id(flags))
+    })
+  }
+
+  /** An RFC 9457 body (application/problem+json) for a denial. */
+  problem(decision) {
+    return this.#tell(PROBLEM, () => frame.earlier(decision))
+  }
+
+  /** The client behind trusted proxies: `peer` is the connection's address, the lists are all lines of the fields. */
+  clientIp(peer, xForwardedFor, forwarded) {
+    const lines = [textFrom(peer, 'peer'), linesFrom(xForwardedFor, 'xForwardedFor'), linesFrom(forwarded, 'forwarded')]
+    return this.#tell(CLIENT_IP, () => frame.origin(...lines))
+  }
+
+  /** What a reload with these rules would change. */
+  diff(source, format) {
+    const flags = formatOf(format)
+    return withRules(source, SOURCE, () => this.#tell(DIFF, () => frame.flags(flags)))
+  }
+
+  /** What is answered from what this process knows, whatever the storage. */
+  #tell(kind, prepare) {
+    frame.begin(this.#id, 0)
+    prepare()
+    return this.#now(kind, itself)
+  }
+
+  /** One crossing for a middleware: see lib/http.js. Returns the header fields as lines. */
+  _allowHttp(request, peer, xForwardedFor, forwarded, flags) {
+    frame.begin(this.#id, 1)
+    frame.request(0, request)
+    frame.flags(flags)
+    frame.origin(peer, xForwardedFor, forwarded)
+    const text = native.allowHttp()
+    if (frame.status() !== 0) throw this.#failure()
+    if (text !== undefined) return text
+    return frame.told() > 0 ? this.headers(frame.decision(0), flags) : ''
+  }
+
+  get _answersAtOnce() {
+    return this.#sync
+  }
+
+  /** Counters since the limiter was made. */
+  metrics() {
+    frame.begin(this.#id, 0)
+    return this.#now(METRICS, () => counters(COUNTERS))
+  }
+
+  async metricsAsync() {
+    return this.#callAsync(METRICS, 0, nothing, () => counters(COUNTERS))
+  }
+
+  /** Counters of one rule, by its id. */
+  ruleMetrics(rule) {
+    const ruleId = frame.id(rule)
+    frame.begin(this.#id, 0)
+    frame.flags(ruleId)
+    return this.#now(RULE_METRICS, () => ({ rule: ruleId, ...counters(RULE_COUNTERS) }))
+  }
+
+  /** All metrics in Prometheus' text format 0.0.4. */
+  prometheus() {
+    return this.#tell(PROMETHEUS, nothing)
+  }
+
+  async prometheusAsync() {
+    return this.#callAsync(PROMETHEUS, 0, nothing, itself)
+  }
+
+  /** How many keys the storage holds. */
+  keyCount() {
+    return this.#call('keyCount', KEY_COUNT, 0, nothing, frame.told)
+  }
+
+  async keyCountAsync() {
+    return this.#callAsync(KEY_COUNT, 0, nothing, frame.told)
+  }
+
+  /** Drops every key whose state has been as new since `cutoff` (milliseconds since 1970; now when left out), and says how many. */
+  evictIdle(cutoff) {
+    const us = frame.instant(cutoff)
+    return this.#call('evictIdle', EVICT_IDLE, 0, () => frame.number(us), frame.told)
+  }
+
+  async evictIdleAsync(cutoff) {
+    const us = frame.instant(cutoff)
+    return this.#callAsync(EVICT_IDLE, 0, () => frame.number(us), frame.told)
+  }
+
+  #simple(call) {
+    frame.begin(this.#id, 0)
+    const told = call()
+    if (frame.status() !== 0) throw this.#failure()
+    return told
+  }
+
+  /** The ids of the rules in force, in the order in which they were loaded. */
+  rules() {
+    return this.#simple(() => native.rules())
+  }
+
+  /** The id of a rule in force by its name. */
+  ruleId(name) {
+    const bytes = bytesOf(name, 'name')
+    return this.#simple(() => native.ruleId(bytes))
+  }
+
+  /** The name of a rule, also of one that is no longer in force. Empty when unknown. */
+  ruleName(rule) {
+    const ruleId = frame.id(rule)
+    return this.#simple(() => native.ruleName(ruleId))
+  }
+
+  limitName(limit) {
+    const limitId = frame.id(limit)
+    return this.#simple(() => native.limitName(limitId))
+  }
+
+  /** The number of the rule set in force: 1 at first, one more with each reload. */
+  get generation() {
+    return this.#simple(() => native.generation())
+  }
+
+  /** Replaces the rules as a whole or, when they have faults, not at all. State survives. */
+  reload(source) {
+    withRules(source, SOURCE, () => {
+      frame.begin(this.#id, 0)
+      native.reload()
+      if (frame.status() !== 0) throw configFailure()
+    })
+  }
+
+  /** Reads a file or folder now, as watch does: a bad one keeps the old rules, is logged and counted. */
+  reloadFile(path) {
+    const bytes = bytesOf(path, 'path')
+    this.#simple(() => native.reloadFile(bytes))
+  }
+
+  /** Looks at a file or folder every so often (0: each second) and reloads it when it has changed. One at a time. */
+  watch(path, intervalMs = 0) {
+    const bytes = bytesOf(path, 'path')
+    if (!Number.isInteger(intervalMs) || intervalMs < 0 || intervalMs > LARGEST_INTERVAL) {
+      throw invalid('intervalMs is a whole number of milliseconds')
+    }
+    this.#simple(() => native.watch(bytes, intervalMs))
+  }
+
+  unwatch() {
+    this.watch('')
+  }
+
+  get closed() {
+    return this.#id === 0
+  }
+
+  /** Ends the limiter. What was asked before is still answered; later calls fail with RL_E_STATE. Closing again does nothing. */
+  close() {
+    if (this.#id === 0) return
+    const id = this.#id
+    this.#id = 0
+    orphans.unregister(this)
+    native.close(id)
+  }
+}
+if (Symbol.dispose) {
+  Object.defineProperty(Limiter.prototype, Symbol.dispose, {
+    value() {
+      this.close()
+    },
+    writable: true,
+    configurable: true
+  })
+}
+
+const nothing = () => undefined
+const itself = (text) => text ?? ''
+
+function countOf(requests) {
+  if (!Array.isArray(requests)) throw invalid('allowMany takes a list of requests')
+  return requests.length
+}
+
+function prepareMany(requests) {
+  for (let i = 0; i < requests.length; i++) frame.request(i, requests[i])
+}
+
+function answers(count) {
+  const out = new Array(count)
+  for (let i = 0; i < count; i++) {
+    const status = frame.statusAt(i)
+    out[i] = status === 0 ? frame.decision(i) : ofStatus(status)
+  }
+  return out
+}
+
+function prepareSettle(request, decision, actual) {
+  const spent = frame.units(actual, 'actual')
+  if (typeof spent !== 'number' || Number.isNaN(spent)) throw invalid('actual is a whole number of units')
+  frame.request(0, request)
+  frame.earlier(decision)
+  frame.number(spent)
+}
+
+function prepareExplain(request, format) {
+  const flags = formatOf(format)
+  frame.request(0, request)
+  frame.flags(flags)
+}
+
+module.exports = { Limiter }

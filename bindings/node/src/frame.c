@@ -1,0 +1,123 @@
+#include "frame.h"
+
+#include <math.h>
+#include <string.h>
+
+bool rn_cursor_begin(const rn_frame *frame, rn_cursor *out) {
+  if (!frame->data) return false;
+  const rn_header *header = rn_header_of(frame);
+  const uint64_t records_end = RN_RECORDS + (uint64_t)header->count * sizeof(rn_record);
+  if (header->bytes_offset < records_end || header->bytes_offset > header->bytes_end || header->bytes_offset % 8 != 0) {
+    return false;
+  }
+  if (header->bytes_end > frame->size) return false;
+  *out = (rn_cursor){frame->data, header->bytes_offset, header->bytes_end};
+  return true;
+}
+
+static bool take(rn_cursor *cursor, uint32_t size, rl_str *out) {
+  if (size > cursor->end - cursor->at) return false;
+  *out = (rl_str){(const char *)cursor->base + cursor->at, size};
+  cursor->at += size;
+  return true;
+}
+
+bool rn_read_list(rn_cursor *cursor, uint32_t count, rl_str *out) {
+  if (count == 0) return true;
+  const uint64_t at = (cursor->at + 3) & ~UINT64_C(3);
+  if (at > cursor->end || (uint64_t)count * 4 > cursor->end - at) return false;
+  const uint8_t *sizes = cursor->base + at;
+  cursor->at = at + (uint64_t)count * 4;
+  for (uint32_t i = 0; i < count; ++i) {
+    uint32_t size;
+    memcpy(&size, sizes + (size_t)i * 4, 4);
+    if (!take(cursor, size, &out[i])) return false;
+  }
+  return true;
+}
+
+uint64_t rn_nanoseconds(double microseconds) {
+  if (!(microseconds >= 0) || microseconds > 9007199254740991.0) return UINT64_MAX;
+  return (uint64_t)microseconds * 1000;
+}
+
+uint64_t rn_instant(double microseconds) {
+  return microseconds > 0 && microseconds < 1 ? 1 : rn_nanoseconds(microseconds);
+}
+
+/* The engine refuses 0: here is what becomes of all that is no number of units. */
+static int64_t units(double cost, bool whole) {
+  if (whole) {
+    int64_t units;
+    memcpy(&units, &cost, sizeof units);
+    return units == RL_COST_OF_RULE ? 0 : units;
+  }
+  if (isnan(cost)) return RL_COST_OF_RULE;
+  return cost >= 1 && cost <= 9007199254740991.0 ? (int64_t)cost : 0;
+}
+
+bool rn_read_request(rn_cursor *cursor, const rn_record *record, rl_attribute *attributes, rl_request *out) {
+  *out = (rl_request)RL_REQUEST_INIT;
+  out->now_ns = rn_instant(record->now_us);
+  out->cost = units(record->cost, record->cost_is == RN_WHOLE);
+  out->rule = record->rule;
+  out->attribute_count = record->attribute_count;
+  out->attributes = record->attribute_count > 0 ? attributes : NULL;
+  return take(cursor, record->sizes[0], &out->method) && take(cursor, record->sizes[1], &out->path) &&
+         take(cursor, record->sizes[2], &out->user) && take(cursor, record->sizes[3], &out->api_key) &&
+         take(cursor, record->sizes[4], &out->ip) && take(cursor, record->sizes[5], &out->key) &&
+         rn_read_list(cursor, record->attribute_count * 2, (rl_str *)attributes);
+}
+
+static double microseconds(uint64_t ns) { return ns == RL_NEVER ? INFINITY : (double)(ns / 1000); }
+
+void rn_write_answer(rn_answer *out, const rl_decision *decision) {
+  out->bits = decision->allowed | (uint32_t)decision->source << 8 | (uint32_t)decision->reason << 16 |
+              (uint32_t)decision->flags << 24;
+  out->rule = decision->rule;
+  out->limit_id = decision->limit_id;
+  out->limit_count = decision->limit_count;
+  out->generation = (double)decision->generation;
+  out->cost = (double)decision->cost;
+  if (decision->cost > INT64_C(9007199254740991)) {
+    out->bits |= RN_WHOLE;
+    memcpy(&out->cost, &decision->cost, sizeof out->cost);
+  }
+  out->limit = (double)decision->limit;
+  out->capacity = (double)decision->capacity;
+  out->remaining = (double)decision->remaining;
+  out->now_us = microseconds(decision->now_ns);
+  out->window_us = microseconds(decision->window_ns);
+  out->retry_after_us = microseconds(decision->retry_after_ns);
+  out->reset_after_us = microseconds(decision->reset_after_ns);
+  out->delay_us = microseconds(decision->delay_ns);
+}
+
+/* What is no whole number here was made by nobody's call: the engine refuses the largest number. */
+static uint64_t whole(double number) {
+  return number >= 0 && number < 18446744073709551616.0 ? (uint64_t)number : UINT64_MAX;
+}
+
+static uint64_t back(double us) { return us == INFINITY ? RL_NEVER : rn_nanoseconds(us); }
+
+void rn_read_answer(const rn_answer *answer, rl_decision *out) {
+  *out = (rl_decision)RL_DECISION_INIT;
+  out->allowed = answer->bits & 1;
+  out->source = (uint8_t)(answer->bits >> 8);
+  out->reason = (uint8_t)(answer->bits >> 16);
+  out->flags = (uint8_t)(answer->bits >> 24);
+  out->rule = answer->rule;
+  out->limit_id = answer->limit_id;
+  out->limit_count = answer->limit_count;
+  out->generation = whole(answer->generation);
+  out->now_ns = back(answer->now_us);
+  out->cost = answer->cost >= 0 && answer->cost <= 9007199254740991.0 ? (int64_t)answer->cost : -1;
+  if (answer->bits & RN_WHOLE) memcpy(&out->cost, &answer->cost, sizeof out->cost);
+  out->limit = whole(answer->limit);
+  out->window_ns = back(answer->window_us);
+  out->capacity = whole(answer->capacity);
+  out->remaining = whole(answer->remaining);
+  out->retry_after_ns = back(answer->retry_after_us);
+  out->reset_after_ns = back(answer->reset_after_us);
+  out->delay_ns = back(answer->delay_us);
+}
