@@ -187,6 +187,34 @@ TEST_P(EachAlgorithm, AtTheBoundAKeyAtItsLimitStaysBeforeOneThatIsNot) {
       << "the flood must not free a key at its limit, though it expires first";
 }
 
+TEST_P(EachAlgorithm, InALargeTableEveryKeyBelowItsLimitGoesBeforeAnyThatIsAtIt) {
+  const auto storage = MakeMemoryStorage({.max_keys = 40'000});
+  const Versions versions({Make(GetParam(), 2, 1800'000'000), Make(GetParam(), 2, 3600'000'000)});
+  const auto take = [&](uint16_t version, uint64_t key, uint64_t cost) {
+    Charge charge = ChargeFor(versions, version, key, cost);
+    ASSERT_EQ(ApplyOne(*storage, charge, kStart), Status::kOk);
+    ASSERT_TRUE(charge.outcome.allowed);
+  };
+  // The keys at their limit expire first. Some have been below it for a while.
+  for (uint64_t key = 0; key < 1'000; ++key) take(1, 1'000'000 + key, 1);
+  for (uint64_t key = 0; key < 39'000; ++key) {
+    if (key % 3 == 0) {
+      take(0, key, 1);
+      take(0, key, 1);
+    } else {
+      take(0, key, 2);
+    }
+  }
+  for (uint64_t key = 0; key < 1'000; ++key) take(1, 2'000'000 + key, 2);
+  EXPECT_EQ(storage->Counters().evicted_live, 1'000u);
+  for (uint64_t key = 0; key < 1'000; ++key) ASSERT_EQ(Remaining(*storage, versions, 1'000'000 + key, kStart), 2u);
+  for (uint64_t key = 0; key < 39'000; ++key) ASSERT_EQ(Remaining(*storage, versions, key, kStart), 0u) << key;
+  // Nothing else is left to go.
+  take(1, 3'000'000, 2);
+  EXPECT_EQ(storage->Counters().evicted_live, 1'001u);
+  EXPECT_EQ(Keys(*storage), 40'000u);
+}
+
 TEST_P(EachAlgorithm, ABoundedTableHoldsItsBoundAndNoMore) {
   const auto storage = MakeMemoryStorage({.max_keys = 5000});
   const Versions versions({Make(GetParam(), 2, 3600'000'000)});

@@ -59,6 +59,7 @@ class Cell {
   bool found() const noexcept { return static_cast<bool>(place_); }
   bool write() const noexcept { return write_; }
   bool is_log() const noexcept { return numbers().spec.algorithm == Algorithm::kSlidingLog; }
+  bool at_limit() const noexcept { return charge_->outcome.remaining == 0; }
   bool StillTrue() const noexcept { return !found() || place_.line->Unchanged(place_.header); }
 
   /// Copies out what `place` holds. False when it was being written meanwhile. A log's entries are read later: for them only StillTrue() or the
@@ -193,9 +194,7 @@ class Cell {
     write_ = spend == Spend::kYes && (outcome.changed || stale_);
   }
 
-  Lead NewLead() const noexcept {
-    return Lead::Of(next_.expiry, numbers().tick_exponent, charge_->outcome.remaining == 0, is_log(), false);
-  }
+  Lead NewLead() const noexcept { return Lead::Of(next_.expiry, numbers().tick_exponent, at_limit(), is_log(), false); }
 
   uint64_t WriteLog(Ring& retired) noexcept {
     Ring ring = ring_;
@@ -311,6 +310,7 @@ class MemoryStorage final : public Storage {
       if (!line.TryLock(place.header)) continue;
       const bool at_limit = charge.outcome.remaining == 0;
       line.WriteState(place.slot, Lead::Of(state.expiry, numbers.tick_exponent, at_limit, false, false), state.value);
+      if (lead.at_limit() && !at_limit) table_.NoteBelowLimit(&line);
       line.Unlock(place.header);
       return true;
     }
@@ -339,7 +339,9 @@ class MemoryStorage final : public Storage {
     Line& line = *cell.place().line;
     if (!line.TryLock(cell.place().header)) return false;
     Ring retired;
-    line.Unlock(cell.Write(cell.place().header, retired));
+    const uint64_t header = cell.Write(cell.place().header, retired);
+    if (!cell.at_limit()) table_.NoteBelowLimit(&line);
+    line.Unlock(header);
     rings_.Put(retired);
     return true;
   }
@@ -446,8 +448,10 @@ class MemoryStorage final : public Storage {
     Cell** next = order.begin();
     for (const Held& line : held) {
       uint64_t header = line.header;
-      for (; next != order.end() && (*next)->place().line == line.line; ++next)
+      for (; next != order.end() && (*next)->place().line == line.line; ++next) {
         header = (*next)->Write(header, retired.Add());
+        if (!(*next)->at_limit()) table_.NoteBelowLimit(line.line);
+      }
       line.line->Unlock(header);
     }
     for (const Ring ring : retired) rings_.Put(ring);

@@ -7,6 +7,16 @@
 #include "core/wide.hpp"
 
 namespace ratel::memory {
+namespace {
+
+/// How much a key would be missed.
+enum Rank : unsigned { kBelowLimit, kAtLimit, kUnderWay, kNobody };
+
+Rank RankOf(Lead lead) noexcept { return lead.blank() ? kUnderWay : lead.at_limit() ? kAtLimit : kBelowLimit; }
+
+bool IsBelowLimit(Lead lead) noexcept { return !lead.empty() && RankOf(lead) == kBelowLimit; }
+
+}  // namespace
 
 /// Rings of entries that were dropped; they go back to the pool when no lock is held any more.
 class Table::FreedRings {
@@ -57,7 +67,8 @@ Table::Table(uint64_t max_keys, RingPool& rings)
       info_memory_(max_pages_ * sizeof(PageInfo)),
       lines_(line_memory_.As<Line>()),
       depth_(depth_memory_.As<std::atomic<uint8_t>>()),
-      info_(info_memory_.As<PageInfo>()) {
+      info_(info_memory_.As<PageInfo>()),
+      below_(max_pages_) {
   depth_[0].store(1, std::memory_order_relaxed);
 }
 
@@ -147,7 +158,7 @@ bool Table::Insert(const Entry& entry, Micros now) noexcept {
       if (done) return true;
       // Every slot of a page that cannot be split holds live state.
       if (may_grow) {
-        EvictFrom(page, 1, freed, true, false);
+        EvictFrom(page, 1, freed, true, kUnderWay);
         continue;
       }
     }
@@ -186,7 +197,9 @@ bool Table::PutInto(uint64_t page, const Entry& entry, Micros now, bool only_dea
     }
     if (!line.TryLock(header)) continue;
     freed.Add(line.ReadLead(chosen), line.ReadValue(chosen));
-    line.Unlock(line.Write(chosen, entry, header));
+    const uint64_t written = line.Write(chosen, entry, header);
+    if (IsBelowLimit(entry.lead)) NoteBelowLimit(&line);
+    line.Unlock(written);
     if (empty) info_[page].used.fetch_add(1, std::memory_order_relaxed);
     took_empty = empty;
     RaiseReach(page, entry.tag, distance);
@@ -319,6 +332,7 @@ bool Table::Split(uint64_t page, Micros now, FreedRings& freed) noexcept {
     line.Unlock(goes.WriteLine(line, i, 0));
     headers[i] = stays.WriteLine(*LineAt(page, i), i, headers[i]);
   }
+  if (below_.Has(page)) below_.Add(child);
   info_[child].used.store(static_cast<uint16_t>(goes.count()), std::memory_order_relaxed);
   info_[page].used.store(static_cast<uint16_t>(stays.count()), std::memory_order_relaxed);
   used_.fetch_sub(dropped, std::memory_order_relaxed);
@@ -343,7 +357,7 @@ struct Victim {
   size_t slot = 0;
   uint64_t header = 0;
   uint64_t page = 0;
-  unsigned rank = 3;  // 0 = below its limit, 1 = at its limit, 2 = part of a request under way
+  Rank rank = kNobody;
   Wide expiry = 0;
 
   bool Beats(const Victim& other) const noexcept {
@@ -378,34 +392,48 @@ bool Table::MakeRoom(uint64_t near_page, Micros now, bool spare_blank) noexcept 
     cleared += ClearDead(page, now, freed);
     candidates += info_[page].used.load(std::memory_order_relaxed);
   }
-  if (cleared != 0) return true;
-  // What was looked at may all be at its limit while other keys are not: those are looked for further on, each time from where the last search
-  // ended, but not without end, as a flood of keys with a limit of 1 would have every new one look at the whole table.
-  if (!all && !HasBelowLimit(first, looked_at)) {
-    for (uint64_t more = 0; more < kAllPages; ++more) {
-      const uint64_t page = hand_.fetch_add(1, std::memory_order_relaxed) & (pages - 1);
-      if (HasBelowLimit(page, 1)) return EvictFrom(page, 1, freed, false, spare_blank);
-    }
-  }
-  return EvictFrom(first, looked_at, freed, false, spare_blank);
+  if (cleared != 0 || EvictFrom(first, looked_at, freed, false, kBelowLimit)) return true;
+  // What was looked at is at its limit, but somewhere there may be a key that is not.
+  if (!all && EvictBelowLimit(pages, freed)) return true;
+  return EvictFrom(first, looked_at, freed, false, spare_blank ? kAtLimit : kUnderWay);
 }
 
-bool Table::HasBelowLimit(uint64_t first_page, uint64_t pages) const noexcept {
-  const uint64_t mask = page_mask_.load(std::memory_order_acquire);
-  for (uint64_t i = 0; i < pages; ++i) {
-    const uint64_t page = (first_page + i) & mask;
-    if (depth_[page].load(std::memory_order_acquire) == 0) continue;
-    for (size_t l = 0; l < kLinesPerPage; ++l) {
-      for (size_t slot = 0; slot < kSlots; ++slot) {
-        const Lead lead = LineAt(page, l)->ReadLead(slot);
-        if (!lead.empty() && !lead.blank() && !lead.at_limit()) return true;
-      }
+bool Table::EvictBelowLimit(uint64_t pages, FreedRings& freed) noexcept {
+  const uint64_t start = hand_.load(std::memory_order_relaxed) % pages;
+  const auto evict_in = [&](uint64_t from, uint64_t to) {
+    for (uint64_t page = below_.Next(from, to); page < to; page = below_.Next(page + 1, to)) {
+      if (!HasBelowLimit(page) && !StillHasBelowLimit(page)) continue;
+      if (!EvictFrom(page, 1, freed, false, kBelowLimit)) continue;
+      hand_.store(page, std::memory_order_relaxed);
+      return true;
+    }
+    return false;
+  };
+  return evict_in(start, pages) || evict_in(0, start);
+}
+
+bool Table::HasBelowLimit(uint64_t page) const noexcept {
+  for (size_t i = 0; i < kLinesPerPage; ++i) {
+    for (size_t slot = 0; slot < kSlots; ++slot) {
+      if (IsBelowLimit(LineAt(page, i)->ReadLead(slot))) return true;
     }
   }
   return false;
 }
 
-bool Table::EvictFrom(uint64_t first_page, uint64_t pages, FreedRings& freed, bool locked, bool spare_blank) noexcept {
+bool Table::StillHasBelowLimit(uint64_t page) noexcept {
+  LockPage(page);
+  const PageLock lock(*this, page);
+  std::array<uint64_t, kLinesPerPage> headers;
+  for (size_t i = 0; i < kLinesPerPage; ++i) headers[i] = LineAt(page, i)->Lock();
+  const bool has = HasBelowLimit(page);
+  if (!has) below_.Remove(page);
+  for (size_t i = 0; i < kLinesPerPage; ++i) LineAt(page, i)->UnlockUntouched(headers[i]);
+  return has;
+}
+
+bool Table::EvictFrom(uint64_t first_page, uint64_t pages, FreedRings& freed, bool locked,
+                      unsigned least_rank) noexcept {
   const uint64_t mask = page_mask_.load(std::memory_order_acquire);
   for (;;) {
     Victim best;
@@ -418,13 +446,12 @@ bool Table::EvictFrom(uint64_t first_page, uint64_t pages, FreedRings& freed, bo
         for (size_t slot = 0; slot < kSlots; ++slot) {
           const Lead lead = line->ReadLead(slot);
           if (lead.empty()) continue;
-          const Victim victim{
-              line, slot, header, page, lead.blank() ? 2u : lead.at_limit() ? 1u : 0u, ExpiryMicros(lead)};
+          const Victim victim{line, slot, header, page, RankOf(lead), ExpiryMicros(lead)};
           if (victim.Beats(best)) best = victim;
         }
       }
     }
-    if (best.line == nullptr || (spare_blank && best.rank == 2)) return false;
+    if (best.line == nullptr || best.rank > least_rank) return false;
     if (!locked) LockPage(best.page);
     const bool taken = best.line->TryLock(best.header);
     if (taken) {

@@ -7,6 +7,9 @@
 // the start and becomes memory page by page.
 //
 // Locks: a page lock (inserting, splitting, sweeping) comes before line locks; of line locks several are taken in ascending address order only.
+// Which pages may hold a key below its limit is known at any time (below_): it is these that make room in a full table. Whoever writes such a state says
+// so while it holds the line; the page is taken out when all its lines are held and none is found.
+//
 // A reader that does not find its key asks again under the page lock, so a split or an insert under way is never mistaken for absence.
 #pragma once
 
@@ -17,6 +20,7 @@
 #include "core/time.hpp"
 #include "storage/memory/line.hpp"
 #include "storage/memory/mapping.hpp"
+#include "storage/memory/page_set.hpp"
 #include "storage/memory/ring.hpp"
 
 namespace ratel::memory {
@@ -55,6 +59,9 @@ class Table {
   /// Drops every entry that has been as new since `cutoff`.
   uint64_t Sweep(Micros cutoff) noexcept;
 
+  /// To be called while `line` is locked, when a state is written into it that is below its limit and was not before.
+  void NoteBelowLimit(const Line* line) noexcept { below_.Add(static_cast<uint64_t>(line - lines_) / kLinesPerPage); }
+
   uint64_t used() const noexcept { return used_.load(std::memory_order_relaxed); }
   uint64_t evicted_live() const noexcept { return evicted_live_.load(std::memory_order_relaxed); }
 
@@ -80,8 +87,10 @@ class Table {
   size_t ClearDead(uint64_t page, Micros now, FreedRings& freed) noexcept;
   bool Split(uint64_t page, Micros now, FreedRings& freed) noexcept;
   bool MakeRoom(uint64_t near_page, Micros now, bool spare_blank) noexcept;
-  bool HasBelowLimit(uint64_t first_page, uint64_t pages) const noexcept;
-  bool EvictFrom(uint64_t first_page, uint64_t pages, FreedRings& freed, bool locked, bool spare_blank) noexcept;
+  bool HasBelowLimit(uint64_t page) const noexcept;
+  bool StillHasBelowLimit(uint64_t page) noexcept;
+  bool EvictBelowLimit(uint64_t pages, FreedRings& freed) noexcept;
+  bool EvictFrom(uint64_t first_page, uint64_t pages, FreedRings& freed, bool locked, unsigned least_rank) noexcept;
   void Release(uint64_t page, size_t count) noexcept;
   void LockPage(uint64_t page) noexcept;
   void UnlockPage(uint64_t page) noexcept;
@@ -95,6 +104,7 @@ class Table {
   Line* const lines_;
   std::atomic<uint8_t>* const depth_;  ///< tag bits that a page is responsible for, plus one; 0 = not in use yet
   PageInfo* const info_;
+  PageSet below_;                                    ///< pages that may hold a key below its limit
   alignas(128) std::atomic<uint64_t> page_mask_{0};  ///< of the deepest page there is
   alignas(128) std::atomic<uint64_t> used_{0};
   std::atomic<uint64_t> evicted_live_{0};
