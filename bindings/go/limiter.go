@@ -2,8 +2,8 @@ package ratel
 
 // #cgo noescape ratel_allow_leaf
 // #cgo nocallback ratel_allow_leaf
-// #cgo noescape ratel_allow_rule_leaf
-// #cgo nocallback ratel_allow_rule_leaf
+// #cgo noescape ratel_allow_rule
+// #cgo nocallback ratel_allow_rule
 // #include "shim.h"
 import "C"
 
@@ -100,6 +100,14 @@ func (l *Limiter) begin() (*core, error) {
 	return c, nil
 }
 
+// enter is begin for a call with a context.
+func (l *Limiter) enter(ctx context.Context) (*core, error) {
+	if err := contextError(ctx); err != nil {
+		return nil, err
+	}
+	return l.begin()
+}
+
 func (c *core) release() {
 	if c.users.Add(-1) == closed {
 		c.end()
@@ -118,21 +126,15 @@ func (l *Limiter) AllowN(ctx context.Context, request Request, n int64) (Decisio
 }
 
 func (l *Limiter) allow(ctx context.Context, request *Request, cost int64) (Decision, error) {
-	if err := contextError(ctx); err != nil {
-		return Decision{}, err
-	}
-	c, err := l.begin()
+	c, err := l.enter(ctx)
 	if err != nil {
 		return Decision{}, err
 	}
-	if c.async {
-		return c.allowAsync(ctx, request.clone(), cost)
+	if !c.leaf {
+		return c.allowWithHost(ctx, request.clone(), cost)
 	}
 	defer c.release()
-	if c.leaf {
-		return c.allowLeaf(request, cost)
-	}
-	return c.allowHost(request.clone(), cost)
+	return c.allowLeaf(request, cost)
 }
 
 func contextError(ctx context.Context) error {
@@ -156,8 +158,12 @@ func (c *core) allowLeaf(r *Request, cost int64) (Decision, error) {
 	return decisionOf(&out), nil
 }
 
-// allowHost is allowLeaf for an engine that calls back into Go.
-func (c *core) allowHost(r Request, cost int64) (Decision, error) {
+// allowWithHost is allowLeaf for an engine that waits for a storage or calls back into Go. It releases the core.
+func (c *core) allowWithHost(ctx context.Context, r Request, cost int64) (Decision, error) {
+	if c.async {
+		return c.allowAsync(ctx, r, cost)
+	}
+	defer c.release()
 	var out C.rl_decision
 	var detail *C.rl_error
 	attributes := packAttributes(r.Attributes)
@@ -211,26 +217,14 @@ func decided(status C.rl_status, out *C.rl_decision, detail *C.rl_error) (Decisi
 
 // AllowRule is the short form for a rule that is known: key stands in for the value of every scope but global.
 func (l *Limiter) AllowRule(ctx context.Context, rule RuleID, key string, n int64) (Decision, error) {
-	if err := contextError(ctx); err != nil {
-		return Decision{}, err
-	}
-	c, err := l.begin()
+	c, err := l.enter(ctx)
 	if err != nil {
 		return Decision{}, err
 	}
-	if c.async {
-		return c.allowAsync(ctx, Request{Rule: rule, Key: strings.Clone(key)}, n)
+	if !c.leaf {
+		return c.allowWithHost(ctx, Request{Rule: rule, Key: strings.Clone(key)}, n)
 	}
 	defer c.release()
-	if !c.leaf {
-		return c.allowRuleHost(rule, strings.Clone(key), n)
-	}
-	var out C.rl_decision
-	status := C.ratel_allow_rule_leaf(c.registry, C.uint32_t(rule), key, C.int64_t(n), 0, &out)
-	return decided(status, &out, nil)
-}
-
-func (c *core) allowRuleHost(rule RuleID, key string, n int64) (Decision, error) {
 	var out C.rl_decision
 	status := C.ratel_allow_rule(c.registry, C.uint32_t(rule), key, C.int64_t(n), 0, &out)
 	return decided(status, &out, nil)
@@ -247,10 +241,7 @@ func (l *Limiter) AllowMany(ctx context.Context, requests []Request) ([]Decision
 }
 
 func (l *Limiter) allowMany(ctx context.Context, requests []Request, costs []int64) ([]Decision, error) {
-	if err := contextError(ctx); err != nil {
-		return nil, err
-	}
-	c, err := l.begin()
+	c, err := l.enter(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -329,10 +320,7 @@ func (l *Limiter) Peek(ctx context.Context, request Request) (Decision, error) {
 }
 
 func (l *Limiter) peek(ctx context.Context, r Request, cost int64) (Decision, error) {
-	if err := contextError(ctx); err != nil {
-		return Decision{}, err
-	}
-	c, err := l.begin()
+	c, err := l.enter(ctx)
 	if err != nil {
 		return Decision{}, err
 	}
@@ -350,10 +338,7 @@ func (l *Limiter) peek(ctx context.Context, r Request, cost int64) (Decision, er
 // Settle charges, after the work, actual units (0 or more) in place of those that decision spent. request is as it was given
 // to Allow, its Time that of settling.
 func (l *Limiter) Settle(ctx context.Context, request Request, decision Decision, actual int64) (Decision, error) {
-	if err := contextError(ctx); err != nil {
-		return Decision{}, err
-	}
-	c, err := l.begin()
+	c, err := l.enter(ctx)
 	if err != nil {
 		return Decision{}, err
 	}
@@ -371,10 +356,7 @@ func (l *Limiter) Settle(ctx context.Context, request Request, decision Decision
 
 // Reset forgets the state of every key that the request reaches: the next one finds them new.
 func (l *Limiter) Reset(ctx context.Context, request Request) error {
-	if err := contextError(ctx); err != nil {
-		return err
-	}
-	c, err := l.begin()
+	c, err := l.enter(ctx)
 	if err != nil {
 		return err
 	}

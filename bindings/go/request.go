@@ -80,6 +80,9 @@ func (p *packed) add(text string) {
 }
 
 func (p *packed) data() (*C.char, *C.uint64_t) {
+	if p == nil {
+		return nil, nil
+	}
 	return (*C.char)(unsafe.Pointer(unsafe.SliceData(p.bytes))), unsafe.SliceData(p.sizes)
 }
 

@@ -108,11 +108,6 @@ static rl_status ratel_allow_rule(rl_registry *registry, uint32_t rule, _GoStrin
   return rl_allow_rule(registry, rule, _GoStringPtr(key), _GoStringLen(key), cost, now_ns, out);
 }
 
-static rl_status ratel_allow_rule_leaf(rl_registry *registry, uint32_t rule, _GoString_ key, int64_t cost,
-                                       uint64_t now_ns, rl_decision *out) {
-  return ratel_allow_rule(registry, rule, key, cost, now_ns, out);
-}
-
 static rl_status ratel_settle(rl_registry *registry, RATEL_REQUEST, const rl_decision *decision, int64_t actual,
                               rl_decision *out, rl_error **err) {
   RATEL_REQUEST_BEGIN;
@@ -132,6 +127,58 @@ static rl_status ratel_explain(rl_registry *registry, RATEL_REQUEST, uint32_t fl
   RATEL_REQUEST_BEGIN;
   const rl_status status = rl_explain(registry, &request, flags, buffer, capacity, needed, &error);
   RATEL_REQUEST_END(err);
+}
+
+static rl_status ratel_decide_http(rl_registry *registry, RATEL_REQUEST, const rl_http *http, rl_decision *out,
+                                   char *buffer, uint64_t capacity, uint64_t *needed, rl_error **err) {
+  RATEL_REQUEST_BEGIN;
+  out->struct_size = sizeof *out;
+  const rl_status status = rl_allow_http(registry, &request, http, out, buffer, capacity, needed, &error);
+  RATEL_REQUEST_END(err);
+}
+
+/* The lines of X-Forwarded-For and Forwarded: one of each at most, or all in a row when there is a row. */
+typedef struct ratel_hops {
+  rl_str one[2];
+  ratel_list row;
+  const rl_str *x_forwarded_for, *forwarded;
+} ratel_hops;
+
+#define RATEL_HOPS                                                                                                 \
+  _GoString_ peer, _GoString_ x_forwarded_for, _GoString_ forwarded, const char *lines, const uint64_t *line_sizes, \
+      uint32_t x_forwarded_for_count, uint32_t forwarded_count
+
+#define RATEL_HOPS_BEGIN                                                                             \
+  ratel_hops hops;                                                                                   \
+  const uint64_t row = line_sizes == NULL ? 0 : (uint64_t)x_forwarded_for_count + forwarded_count;   \
+  if (!ratel_list_begin(&hops.row, lines, line_sizes, row)) return RL_E_NO_MEMORY;                   \
+  hops.one[0] = ratel_str(x_forwarded_for);                                                          \
+  hops.one[1] = ratel_str(forwarded);                                                                \
+  hops.x_forwarded_for = row == 0 ? &hops.one[0] : hops.row.items;                                   \
+  hops.forwarded = row == 0 ? &hops.one[1] : hops.row.items + x_forwarded_for_count
+
+static rl_status ratel_client_ip(const rl_registry *registry, RATEL_HOPS, char *buffer, uint64_t capacity,
+                                 uint64_t *needed, rl_error **err) {
+  RATEL_HOPS_BEGIN;
+  rl_error error;
+  ratel_error_begin(&error);
+  const rl_status status = rl_client_ip(registry, ratel_str(peer), hops.x_forwarded_for, x_forwarded_for_count,
+                                        hops.forwarded, forwarded_count, buffer, capacity, needed, &error);
+  ratel_list_end(&hops.row);
+  return ratel_error_end(status, &error, err);
+}
+
+static rl_status ratel_allow_http(rl_registry *registry, RATEL_REQUEST, uint32_t header_flags, RATEL_HOPS,
+                                  rl_decision *out, char *buffer, uint64_t capacity, uint64_t *needed,
+                                  rl_error **err) {
+  RATEL_HOPS_BEGIN;
+  const rl_http http = {sizeof http,    header_flags,          ratel_str(peer), hops.x_forwarded_for,
+                        hops.forwarded, x_forwarded_for_count, forwarded_count};
+  const rl_status status =
+      ratel_decide_http(registry, now_ns, cost, rule, method, path, user, api_key, ip, key, bytes, sizes, count, &http,
+                        out, buffer, capacity, needed, err);
+  ratel_list_end(&hops.row);
+  return status;
 }
 
 extern void ratelGoDecided(uintptr_t self, rl_decision *decision);
@@ -272,20 +319,6 @@ static rl_status ratel_rule_metrics(rl_registry *registry, uint32_t rule, rl_rul
 static rl_status ratel_prometheus(rl_registry *registry, char *buffer, uint64_t capacity, uint64_t *needed,
                                   rl_error **err) {
   RATEL_CALL(err, rl_metrics_prometheus(registry, buffer, capacity, needed, &error));
-}
-
-static rl_status ratel_client_ip(const rl_registry *registry, _GoString_ peer, const char *bytes,
-                                 const uint64_t *sizes, uint32_t x_forwarded_for_count, uint32_t forwarded_count,
-                                 char *buffer, uint64_t capacity, uint64_t *needed, rl_error **err) {
-  ratel_list list;
-  if (!ratel_list_begin(&list, bytes, sizes, (uint64_t)x_forwarded_for_count + forwarded_count)) return RL_E_NO_MEMORY;
-  rl_error error;
-  ratel_error_begin(&error);
-  const rl_status status =
-      rl_client_ip(registry, ratel_str(peer), list.items, x_forwarded_for_count, list.items + x_forwarded_for_count,
-                   forwarded_count, buffer, capacity, needed, &error);
-  ratel_list_end(&list);
-  return ratel_error_end(status, &error, err);
 }
 
 /* ---- storages: the arithmetic over states that lie in a row; states stay where they are until the op ends ---- */

@@ -2,8 +2,6 @@ package ratel
 
 // #cgo noescape ratel_headers
 // #cgo nocallback ratel_headers
-// #cgo noescape ratel_client_ip
-// #cgo nocallback ratel_client_ip
 // #include "shim.h"
 import "C"
 
@@ -57,6 +55,9 @@ func (l *Limiter) newText(with func(c *core) writer) (string, error) {
 	}
 }
 
+// roomForHeaders holds the fields of a decision unless names are long.
+const roomForHeaders = 256
+
 // AppendHeaders adds the header fields of a decision to dst as lines "Name: value\r\n"; nothing when it has none.
 func (l *Limiter) AppendHeaders(dst []byte, decision Decision, flags HeaderFlags) ([]byte, error) {
 	c, err := l.begin()
@@ -65,11 +66,15 @@ func (l *Limiter) AppendHeaders(dst []byte, decision Decision, flags HeaderFlags
 	}
 	defer c.release()
 	raw := decision.back()
-	for room := C.uint64_t(512); ; {
+	return c.appendHeaders(dst, &raw, flags)
+}
+
+func (c *core) appendHeaders(dst []byte, raw *C.rl_decision, flags HeaderFlags) ([]byte, error) {
+	for room := C.uint64_t(roomForHeaders); ; {
 		dst = slices.Grow(dst, int(room))
 		free := dst[len(dst):cap(dst)]
 		var detail *C.rl_error
-		status := C.ratel_headers(c.registry, &raw, C.uint32_t(flags), (*C.char)(unsafe.Pointer(unsafe.SliceData(free))),
+		status := C.ratel_headers(c.registry, raw, C.uint32_t(flags), (*C.char)(unsafe.Pointer(unsafe.SliceData(free))),
 			C.uint64_t(len(free)), &room, &detail)
 		if status != C.RL_E_BUFFER_TOO_SMALL {
 			return written(dst, status, room, detail)
@@ -143,31 +148,6 @@ func (l *Limiter) Prometheus() (string, error) {
 			return C.ratel_prometheus(c.registry, buffer, capacity, needed, detail)
 		}
 	})
-}
-
-// ClientIP is the client behind trusted proxies: peer is the connection's address, the lists are all lines of X-Forwarded-For
-// and of Forwarded, in order. Empty when peer is no address.
-func (l *Limiter) ClientIP(peer string, xForwardedFor, forwarded []string) (string, error) {
-	lines := packs.Get().(*packed)
-	defer lines.giveBack()
-	for _, list := range [][]string{xForwardedFor, forwarded} {
-		for _, line := range list {
-			lines.add(line)
-		}
-	}
-	c, err := l.begin()
-	if err != nil {
-		return "", err
-	}
-	defer c.release()
-	bytes, sizes := lines.data()
-	var room [64]byte // an address is shorter
-	var needed C.uint64_t
-	var detail *C.rl_error
-	status := C.ratel_client_ip(c.registry, peer, bytes, sizes, C.uint32_t(len(xForwardedFor)), C.uint32_t(len(forwarded)),
-		(*C.char)(unsafe.Pointer(&room[0])), C.uint64_t(len(room)), &needed, &detail)
-	text, err := written(room[:0], status, needed, detail)
-	return string(text), err
 }
 
 // Metrics are counters since New. Each request is counted once: Requests = Allowed + Denied.

@@ -59,19 +59,22 @@ func admit(ctx context.Context, limiter *ratel.Limiter, options *Options, method
 	if options.Skip != nil && options.Skip(ctx, method) {
 		return nil
 	}
-	question, err := ask(ctx, limiter, options, method)
+	address := ""
+	if from, ok := peer.FromContext(ctx); ok && from.Addr != nil {
+		address = from.Addr.String()
+	}
+	received, _ := metadata.FromIncomingContext(ctx)
+	from := ratel.HTTP{
+		Peer:          address,
+		XForwardedFor: received.Get("x-forwarded-for"),
+		Forwarded:     received.Get("forwarded"),
+		Headers:       options.Headers,
+	}
+	decision, lines, err := limiter.AllowHTTP(ctx, question(ctx, options, method), from, nil)
 	if err != nil {
 		return failed(ctx, err)
 	}
-	decision, err := limiter.Allow(ctx, question)
-	if err != nil {
-		return failed(ctx, err)
-	}
-	lines, err := limiter.Headers(decision, options.Headers)
-	if err != nil {
-		return failed(ctx, err)
-	}
-	if fields := fieldsOf(lines); len(fields) > 0 {
+	if fields := fieldsOf(string(lines)); len(fields) > 0 {
 		if err := set(fields); err != nil {
 			return err
 		}
@@ -82,14 +85,8 @@ func admit(ctx context.Context, limiter *ratel.Limiter, options *Options, method
 	return hold(ctx, decision.Delay())
 }
 
-func ask(ctx context.Context, limiter *ratel.Limiter, options *Options, method string) (ratel.Request, error) {
-	address := ""
-	if from, ok := peer.FromContext(ctx); ok && from.Addr != nil {
-		address = from.Addr.String()
-	}
-	fields, _ := metadata.FromIncomingContext(ctx)
-	ip, err := limiter.ClientIP(address, fields.Get("x-forwarded-for"), fields.Get("forwarded"))
-	question := ratel.Request{Method: "POST", Path: method, IP: ip}
+func question(ctx context.Context, options *Options, method string) ratel.Request {
+	question := ratel.Request{Method: "POST", Path: method}
 	if options.User != nil {
 		question.User = options.User(ctx, method)
 	}
@@ -102,7 +99,7 @@ func ask(ctx context.Context, limiter *ratel.Limiter, options *Options, method s
 	if options.Cost != nil {
 		question.Cost = options.Cost(ctx, method)
 	}
-	return question, err
+	return question
 }
 
 func fieldsOf(lines string) metadata.MD {

@@ -76,14 +76,7 @@ func (m *middleware) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		m.next.ServeHTTP(w, r)
 		return
 	}
-	question, err := m.question(r)
-	var decision ratel.Decision
-	if err == nil {
-		decision, err = m.limiter.Allow(r.Context(), question)
-	}
-	if err == nil {
-		err = m.setFields(w.Header(), decision)
-	}
+	question, decision, err := m.ask(w.Header(), r)
 	switch {
 	case err != nil:
 		m.failed(w, r, err)
@@ -97,9 +90,37 @@ func (m *middleware) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-func (m *middleware) question(r *http.Request) (ratel.Request, error) {
-	ip, err := m.limiter.ClientIP(r.RemoteAddr, r.Header["X-Forwarded-For"], r.Header["Forwarded"])
-	question := ratel.Request{Method: r.Method, Path: r.RequestURI, IP: ip}
+var buffers = sync.Pool{New: func() any { return new([]byte) }}
+
+// ask puts the request to the limiter and sets the fields of the decision.
+func (m *middleware) ask(header http.Header, r *http.Request) (ratel.Request, ratel.Decision, error) {
+	question := m.question(r)
+	from := ratel.HTTP{
+		Peer:          r.RemoteAddr,
+		XForwardedFor: r.Header["X-Forwarded-For"],
+		Forwarded:     r.Header["Forwarded"],
+		Headers:       m.options.Headers,
+	}
+	if m.options.KeepDecision { // who settles needs the question whole
+		ip, err := m.limiter.ClientIP(from.Peer, from.XForwardedFor, from.Forwarded)
+		if err != nil {
+			return question, ratel.Decision{}, err
+		}
+		question.IP = ip
+	}
+	buffer := buffers.Get().(*[]byte)
+	defer buffers.Put(buffer)
+	decision, lines, err := m.limiter.AllowHTTP(r.Context(), question, from, (*buffer)[:0])
+	if err != nil {
+		return question, decision, err
+	}
+	*buffer = lines
+	m.setFields(header, string(lines))
+	return question, decision, nil
+}
+
+func (m *middleware) question(r *http.Request) ratel.Request {
+	question := ratel.Request{Method: r.Method, Path: r.RequestURI}
 	if question.Path == "" {
 		question.Path = r.URL.RequestURI()
 	}
@@ -115,28 +136,15 @@ func (m *middleware) question(r *http.Request) (ratel.Request, error) {
 	if m.options.Cost != nil {
 		question.Cost = m.options.Cost(r)
 	}
-	return question, err
+	return question
 }
 
-var lines = sync.Pool{New: func() any { return new([]byte) }}
-
 // setFields puts the engine's lines into a header, in place of fields of the same name.
-func (m *middleware) setFields(header http.Header, decision ratel.Decision) error {
-	if decision.LimitCount == 0 {
-		return nil
-	}
-	buffer := lines.Get().(*[]byte)
-	defer lines.Put(buffer)
-	text, err := m.limiter.AppendHeaders((*buffer)[:0], decision, m.options.Headers)
-	if err != nil {
-		return err
-	}
-	*buffer = text
-	rest := string(text)
-	values := make([]string, strings.Count(rest, "\r\n")) // one allocation for all fields
+func (m *middleware) setFields(header http.Header, lines string) {
+	values := make([]string, strings.Count(lines, "\r\n")) // one allocation for all fields
 	for i := range values {
 		var line string
-		line, rest, _ = strings.Cut(rest, "\r\n")
+		line, lines, _ = strings.Cut(lines, "\r\n")
 		name, value, _ := strings.Cut(line, ": ")
 		key := canonical(name)
 		if m.options.ExactNames {
@@ -146,7 +154,6 @@ func (m *middleware) setFields(header http.Header, decision ratel.Decision) erro
 		values[i] = value
 		header[key] = values[i : i+1 : i+1]
 	}
-	return nil
 }
 
 var (

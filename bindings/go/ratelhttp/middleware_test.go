@@ -214,6 +214,7 @@ func TestSettleFromTheHandler(t *testing.T) {
 	}))
 	for range 9 {
 		wantStatus(t, ask(h, "POST", "/orders", "X-User", "alice"), 200)
+		wantStatus(t, ask(h, "GET", "/x", "X-Forwarded-For", "198.51.100.7"), 200)
 	}
 	if _, ok := ratelhttp.DecisionOf(context.Background()); ok {
 		t.Error("a decision out of nowhere")
