@@ -110,6 +110,8 @@ class Differ {
       Add(Kind::kSettingChanged, {}, {},
           "trusted_proxies: other networks (" + count(before_) + " -> " + count(after_) + ")");
     }
+    Setting("client_ip_from", Word(kClientIpFromWords, static_cast<size_t>(before_.client_ip_from)),
+            Word(kClientIpFromWords, static_cast<size_t>(after_.client_ip_from)));
     Setting("ipv6_prefix", std::to_string(before_.ipv6_prefix), std::to_string(after_.ipv6_prefix),
             ": IPv6 clients have other keys and start new");
     Setting("max_keys", std::to_string(before_.max_keys), std::to_string(after_.max_keys),

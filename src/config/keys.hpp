@@ -6,9 +6,9 @@
 
 namespace ratel {
 
-inline constexpr auto kTopKeys =
-    std::to_array<std::string_view>({"version", "match", "ignore_case", "trusted_proxies", "ipv6_prefix", "max_keys",
-                                     "instances", "local_factor", "headers", "rules", "default"});
+inline constexpr auto kTopKeys = std::to_array<std::string_view>(
+    {"version", "match", "ignore_case", "trusted_proxies", "client_ip_from", "ipv6_prefix", "max_keys", "instances",
+     "local_factor", "headers", "rules", "default"});
 
 inline constexpr auto kHeaderKeys = std::to_array<std::string_view>({"x_ratelimit", "retry_after", "reset", "ietf"});
 
@@ -35,6 +35,8 @@ inline constexpr auto kAlgorithmWords =
 inline constexpr auto kPathMatchWords = std::to_array<std::string_view>({"prefix", "literal", "exact"});
 inline constexpr auto kOnStoreErrorWords = std::to_array<std::string_view>({"local", "open", "closed"});
 inline constexpr auto kActionWords = std::to_array<std::string_view>({"limit", "block", "unlimited"});
+/// In the order of ForwardedField.
+inline constexpr auto kClientIpFromWords = std::to_array<std::string_view>({"any", "x_forwarded_for", "forwarded"});
 inline constexpr auto kMatchWords = std::to_array<std::string_view>({"most_specific", "all"});
 inline constexpr auto kResetWords = std::to_array<std::string_view>({"epoch", "delta"});
 inline constexpr auto kIetfWords =

@@ -284,6 +284,10 @@ class TextReader {
       if (Give("ignore_case", *value ? "true" : "false", where.Key("ignore_case"))) set.ignore_case = *value;
     }
     if (fields["trusted_proxies"] != nullptr) TrustedProxies(*fields["trusted_proxies"], where.Key("trusted_proxies"));
+    if (const auto word = Word(fields["client_ip_from"], where.Key("client_ip_from"), kClientIpFromWords)) {
+      if (Give("client_ip_from", std::string(kClientIpFromWords[*word]), where.Key("client_ip_from")))
+        set.client_ip_from = static_cast<ForwardedField>(*word);
+    }
     IntegerSetting(fields, where, "ipv6_prefix", 32, 128, set.ipv6_prefix);
     IntegerSetting(fields, where, "max_keys", 1, kMaxKeys, set.max_keys);
     IntegerSetting(fields, where, "instances", 1, 1'000'000, set.instances);

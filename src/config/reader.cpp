@@ -37,6 +37,7 @@ RuleSet SettingsOf(const RuleSet& set) {
   settings.match_all = set.match_all;
   settings.ignore_case = set.ignore_case;
   settings.trusted_proxies = set.trusted_proxies;
+  settings.client_ip_from = set.client_ip_from;
   settings.ipv6_prefix = set.ipv6_prefix;
   settings.max_keys = set.max_keys;
   settings.instances = set.instances;

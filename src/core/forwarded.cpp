@@ -101,13 +101,15 @@ void TakeLines(std::span<const std::string_view> lines, HopWalk& walk, NodeOf no
 }  // namespace
 
 std::optional<Address> ClientAddress(std::string_view peer, std::span<const std::string_view> x_forwarded_for,
-                                     std::span<const std::string_view> forwarded,
-                                     std::span<const Network> trusted) noexcept {
+                                     std::span<const std::string_view> forwarded, std::span<const Network> trusted,
+                                     ForwardedField field) noexcept {
   const std::optional<Address> address = Address::Parse(peer);
   if (!address) return std::nullopt;
   HopWalk walk(*address, trusted);
   if (!walk.IsTrusted(*address)) return address;
-  if (!forwarded.empty()) {
+  const bool standard =
+      field == ForwardedField::kForwarded || (field == ForwardedField::kAny && x_forwarded_for.empty());
+  if (standard) {
     TakeLines(forwarded, walk, ForValue);
   } else {
     TakeLines(x_forwarded_for, walk, [](std::string_view element) noexcept { return element; });

@@ -207,7 +207,7 @@ std::string Registry::ClientIp(std::string_view peer, std::span<const std::strin
                                std::span<const std::string_view> forwarded) const {
   const CurrentSnapshot::Reader snapshot(impl_->current);
   const std::optional<Address> address =
-      ClientAddress(peer, x_forwarded_for, forwarded, snapshot->set().trusted_proxies);
+      ClientAddress(peer, x_forwarded_for, forwarded, snapshot->set().trusted_proxies, snapshot->set().client_ip_from);
   return address ? address->ToText() : std::string();
 }
 

@@ -8,6 +8,7 @@
 
 #include "algorithm/numbers.hpp"
 #include "core/address.hpp"
+#include "core/forwarded.hpp"
 #include "core/result.hpp"
 
 namespace ratel {
@@ -79,6 +80,7 @@ struct RuleSet {
   bool match_all = false;    ///< `match: all`
   bool ignore_case = false;  ///< paths
   std::vector<Network> trusted_proxies;
+  ForwardedField client_ip_from = ForwardedField::kAny;  ///< the field that trusted proxies write
   unsigned ipv6_prefix = 64;
   uint64_t max_keys = 0;   ///< 0 = not stated
   uint32_t instances = 1;  ///< how many processes share the store, for local limits while it is down

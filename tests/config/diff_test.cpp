@@ -114,6 +114,7 @@ TEST(Diff, TellsEverySetting) {
 match: all
 ignore_case: true
 trusted_proxies: [10.0.0.0/8]
+client_ip_from: forwarded
 ipv6_prefix: 56
 max_keys: 5
 instances: 2
@@ -124,6 +125,7 @@ headers: off
             "~ setting: match most_specific -> all\n"
             "~ setting: ignore_case off -> on\n"
             "~ setting: trusted_proxies: other networks (0 -> 1)\n"
+            "~ setting: client_ip_from any -> forwarded\n"
             "~ setting: ipv6_prefix 64 -> 56: IPv6 clients have other keys and start new\n"
             "~ setting: max_keys 0 -> 5: in force with the next start\n"
             "~ setting: instances 1 -> 2\n"

@@ -42,6 +42,7 @@ version: 1
 match: all
 ignore_case: true
 trusted_proxies: [10.0.0.0/8]
+client_ip_from: forwarded
 ipv6_prefix: 56
 max_keys: 1000
 instances: 4
@@ -69,6 +70,7 @@ default: {scope: ip, limit: 100, window: 1m}
   EXPECT_TRUE(set.ignore_case);
   ASSERT_EQ(set.trusted_proxies.size(), 1u);
   EXPECT_TRUE(set.trusted_proxies[0].Contains(*Address::Parse("10.1.2.3")));
+  EXPECT_EQ(set.client_ip_from, ForwardedField::kForwarded);
   EXPECT_EQ(set.ipv6_prefix, 56u);
   EXPECT_EQ(set.max_keys, 1000u);
   EXPECT_EQ(set.instances, 4u);
@@ -87,7 +89,7 @@ default: {scope: ip, limit: 100, window: 1m}
   EXPECT_EQ(rule.on_store_error, OnStoreError::kClosed);
   EXPECT_EQ(rule.action, Action::kLimit);
   EXPECT_EQ(rule.file, "t.yaml");
-  EXPECT_EQ(rule.position.line, 12u);
+  EXPECT_EQ(rule.position.line, 13u);
   EXPECT_EQ(rule.position.column, 5u);
   ASSERT_EQ(rule.limits.size(), 1u);
   EXPECT_EQ(rule.limits[0].name, "create-order");
@@ -95,7 +97,7 @@ default: {scope: ip, limit: 100, window: 1m}
   ASSERT_EQ(rule.limits[0].overrides.size(), 1u);
   EXPECT_EQ(rule.limits[0].overrides[0].value, "alice");
   EXPECT_EQ(rule.limits[0].overrides[0].spec, Spec(Algorithm::kLeakyBucket, 50, kSecond, 100));
-  EXPECT_EQ(rule.limits[0].overrides[0].position.line, 22u);
+  EXPECT_EQ(rule.limits[0].overrides[0].position.line, 23u);
 
   EXPECT_TRUE(set.rules[1].is_default);
   EXPECT_EQ(set.rules[1].name, "default");

@@ -535,7 +535,7 @@ RL_API rl_status rl_metrics_rule(rl_registry *registry, uint32_t rule, rl_rule_m
 /** All of it in Prometheus' text format 0.0.4. */
 RL_API rl_status rl_metrics_prometheus(rl_registry *registry, char *buffer, uint64_t capacity, uint64_t *needed, rl_error *err);
 
-/** The client behind trusted proxies, so that every middleware does the same: walks X-Forwarded-For (all lines, in order) or, when there is any, Forwarded from the right; the first address that
+/** The client behind trusted proxies, so that every middleware does the same: walks X-Forwarded-For (all lines, in order) or, when there is no line of it, Forwarded from the right (the rule set's `client_ip_from` names one of them); the first address that
  *  `trusted_proxies` does not cover is the client. `peer` is the connection's address. Writes canonical text; a peer that is no address gives an empty one. */
 RL_API rl_status rl_client_ip(const rl_registry *registry, rl_str peer, const rl_str *x_forwarded_for, uint32_t x_forwarded_for_count, const rl_str *forwarded, uint32_t forwarded_count, char *buffer, uint64_t capacity, uint64_t *needed, rl_error *err);
 

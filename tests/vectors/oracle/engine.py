@@ -293,4 +293,5 @@ class Engine:
         return len(self.states)
 
     def client_ip(self, peer, x_forwarded_for, forwarded):
-        return keys.client_ip(peer, x_forwarded_for, forwarded, self.file.get("trusted_proxies", []))
+        return keys.client_ip(peer, x_forwarded_for, forwarded, self.file.get("trusted_proxies", []),
+                              self.file.get("client_ip_from", "any"))

@@ -100,12 +100,13 @@ def forwarded_addresses(lines):
     return found
 
 
-def client_ip(peer, x_forwarded_for, forwarded, proxies):
+def client_ip(peer, x_forwarded_for, forwarded, proxies, field):
     networks = [ipaddress.ip_network(proxy) for proxy in proxies]
     current = address(peer)
     if current is None:
         return ""
-    hops = forwarded_addresses(forwarded) if forwarded else [
+    standard = field == "forwarded" or (field == "any" and not x_forwarded_for)
+    hops = forwarded_addresses(forwarded) if standard else [
         address(element) for line in x_forwarded_for for element in line.split(",")]
     while trusted(current, networks) and hops:
         before = hops.pop()

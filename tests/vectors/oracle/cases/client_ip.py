@@ -38,11 +38,12 @@ def not_an_address():
 
 
 def forwarded():
-    v = Vector("client-ip-forwarded", ["semantics 8"], "Forwarded, when there is any, in place of X-Forwarded-For.",
+    v = Vector("client-ip-forwarded", ["semantics 8"], "Forwarded, when there is no X-Forwarded-For.",
                rules(rule(), trusted_proxies=PROXIES))
     ask = v.client_ip
     ask("10.0.0.1", [], ["for=203.0.113.9"], want="203.0.113.9")
-    ask("10.0.0.1", ["6.6.6.6"], ["for=203.0.113.9;proto=https;by=10.0.0.1"], want="203.0.113.9")
+    ask("10.0.0.1", [], ["for=203.0.113.9;proto=https;by=10.0.0.1"], want="203.0.113.9")
+    ask("10.0.0.1", ["203.0.113.9"], ["for=6.6.6.6"], want="203.0.113.9")
     ask("10.0.0.1", [], ['For="[2001:db9::1]:4711"'], want="2001:db9::1")
     ask("10.0.0.1", [], ["for=6.6.6.6, for=203.0.113.9, for=10.1.1.1"], want="203.0.113.9")
     ask("10.0.0.1", [], ["for=203.0.113.9", "for=10.1.1.1"], want="203.0.113.9")
@@ -51,6 +52,17 @@ def forwarded():
     ask("10.0.0.1", [], ["for=unknown"], want="10.0.0.1")
     ask("10.0.0.1", [], ["proto=https;for=203.0.113.9"], want="203.0.113.9")
     ask("198.51.100.1", [], ["for=203.0.113.9"], want="198.51.100.1")
+    return v
+
+
+def one_field(field):
+    v = Vector(f"client-ip-from-{field.replace('_', '-')}", ["semantics 8", "B141"], "The field that the proxies write; the other one may be the client's invention.",
+               rules(rule(), trusted_proxies=PROXIES, client_ip_from=field))
+    want = {"x_forwarded_for": ("203.0.113.9", "203.0.113.9", "10.0.0.1"), "forwarded": ("203.0.113.10", "10.0.0.1", "203.0.113.10"),
+            "any": ("203.0.113.9", "203.0.113.9", "203.0.113.10")}[field]
+    for lines, expected in zip(((["203.0.113.9"], ["for=203.0.113.10"]), (["203.0.113.9"], []), ([], ["for=203.0.113.10"])), want):
+        v.client_ip("10.0.0.1", *lines, want=expected)
+    v.client_ip("198.51.100.1", ["203.0.113.9"], ["for=203.0.113.10"], want="198.51.100.1")
     return v
 
 
@@ -74,4 +86,4 @@ def rotating():
 
 
 def vectors():
-    return [walk(), not_an_address(), forwarded(), nobody_is_trusted(), rotating()]
+    return [walk(), not_an_address(), forwarded(), *map(one_field, ("any", "x_forwarded_for", "forwarded")), nobody_is_trusted(), rotating()]
