@@ -67,7 +67,7 @@ function allocate(room) {
 function grow(more) {
   const needed = at + more
   const larger = allocate(Math.max(needed, Math.min(size * 2, LARGEST - 7)))
-  new Uint8Array(larger).set(new Uint8Array(buffer, 0, Math.max(at, RECORDS)))
+  new Uint8Array(larger).set(new Uint8Array(buffer, 0, Math.min(size, Math.max(at, RECORDS))))
   use(larger)
 }
 
@@ -137,7 +137,7 @@ function putList(list, name) {
 /** Microseconds of an instant: milliseconds since 1970, or nanoseconds as a bigint. NaN when it is neither. */
 function microseconds(time) {
   if (typeof time === 'number') return Math.round(time * 1000)
-  if (typeof time === 'bigint') return Number(time / 1000n)
+  if (typeof time === 'bigint' && time >= 0n) return Number(time / 1000n)
   return Number.NaN
 }
 
@@ -185,15 +185,33 @@ function attributeList(attributes) {
   return list
 }
 
-/** Writes the i-th request. All of it is read before anything is written: its getters may ask, too. */
-function request(i, asked) {
+/** Begins a call with one request. All of it is read before anything is written: its getters may ask, too. */
+function one(limiter, asked) {
   if (asked === null || typeof asked !== 'object') throw invalid('a request is an object')
   const { method, path, user, apiKey, ip, key } = asked
   const rule = id(asked.rule)
   const cost = units(asked.cost, 'cost')
   const now = instant(asked.time)
   const attributes = attributeList(asked.attributes)
-  write(i, rule, cost, now, method, path, user, apiKey, ip, key, attributes)
+  begin(limiter, 1)
+  write(0, rule, cost, now, method, path, user, apiKey, ip, key, attributes)
+}
+
+/** Begins a call with many. */
+function many(limiter, list) {
+  begin(limiter, list.length)
+  const began = turn
+  for (let i = 0; i < list.length; i++) {
+    const asked = list[i]
+    if (asked === null || typeof asked !== 'object') throw invalid('a request is an object')
+    const { method, path, user, apiKey, ip, key } = asked
+    const rule = id(asked.rule)
+    const cost = units(asked.cost, 'cost')
+    const now = instant(asked.time)
+    const attributes = attributeList(asked.attributes)
+    if (turn !== began) throw invalid("a request's getters may not ask while many are read")
+    write(i, rule, cost, now, method, path, user, apiKey, ip, key, attributes)
+  }
 }
 
 function write(i, rule, cost, now, method, path, user, apiKey, ip, key, attributes) {
@@ -270,6 +288,7 @@ function decision(i) {
   return answer
 }
 
+const delayUs = () => f64[RECORD_8 + 18]
 const told = () => f64[NUMBER]
 const counter = (i) => f64[COUNTERS + i]
 const turnNow = () => turn
@@ -287,7 +306,8 @@ function hold(count) {
 
 module.exports = {
   begin,
-  request,
+  one,
+  many,
   write,
   origin,
   earlier,
@@ -297,6 +317,7 @@ module.exports = {
   status,
   statusAt,
   allowed,
+  delayUs,
   decision,
   told,
   counter,

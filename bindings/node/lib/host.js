@@ -62,10 +62,12 @@ class Cell {
 /** One decision (or settle, or peek) under way. */
 class Op {
   #slot
+  #count
   #cells
 
   constructor(slot, keys) {
     this.#slot = slot
+    this.#count = keys.length
     this.#cells = keys.map((key) => new Cell(key))
   }
 
@@ -77,6 +79,7 @@ class Op {
   step() {
     if (this.#slot === 0) throw new RatelError('RL_E_STATE', 'step: the operation is over')
     const states = this.#cells.map((cell) => cell?.state)
+    if (states.length !== this.#count) throw invalid('step: cells is not as it was given')
     if (!states.every((state) => state === undefined || state === null || state instanceof Uint8Array)) {
       throw invalid('step: a state is an Uint8Array, or undefined')
     }
@@ -127,8 +130,10 @@ function arrived(ticket, status, text) {
 
 function now(host) {
   try {
-    const us = frame.microseconds(host.clock())
+    const time = host.clock()
+    const us = frame.microseconds(time)
     if (us >= 0) return us
+    ignore(time)
     host.failed('clock', new TypeError('a clock tells milliseconds since 1970, or nanoseconds as a bigint'))
   } catch (error) {
     host.failed('clock', error)

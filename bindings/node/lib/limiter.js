@@ -108,8 +108,7 @@ class Limiter {
 
   #ask(request) {
     if (!this.#sync) throw this.#waits('allow')
-    frame.begin(this.#id, 1)
-    frame.request(0, request)
+    frame.one(this.#id, request)
     native.allow()
     if (frame.status() !== 0) throw this.#failure()
   }
@@ -144,8 +143,7 @@ class Limiter {
   /** allow for every storage. */
   async allowAsync(request) {
     if (!this.#later) return this.allow(request)
-    frame.begin(this.#id, 1)
-    frame.request(0, request)
+    frame.one(this.#id, request)
     return this.#await(() => native.allowAsync(), () => frame.decision(0))
   }
 
@@ -179,64 +177,63 @@ class Limiter {
   }
 
   /** `prepare` writes the frame; then the call is made, now or on a thread of its own. */
-  #call(name, kind, count, prepare, read) {
+  #call(name, kind, prepare, read) {
     if (!this.#sync) throw this.#waits(name)
-    frame.begin(this.#id, count)
-    prepare()
+    prepare(this.#id)
     return this.#now(kind, read)
   }
 
-  async #callAsync(kind, count, prepare, read) {
-    frame.begin(this.#id, count)
-    prepare()
+  async #callAsync(kind, prepare, read) {
+    prepare(this.#id)
     if (!this.#later) return this.#now(kind, read)
     return this.#await(() => native.callLater(kind), read)
   }
 
   /** Many questions at one instant, answered in order: a Decision each, or the RatelError of a request that was refused. */
   allowMany(requests) {
-    return this.#call('allowMany', MANY, countOf(requests), () => prepareMany(requests), () => answers(requests.length))
+    const count = countOf(requests)
+    return this.#call('allowMany', MANY, (id) => frame.many(id, requests), () => answers(count))
   }
 
   async allowManyAsync(requests) {
     const count = countOf(requests)
-    return this.#callAsync(MANY, count, () => prepareMany(requests), () => answers(count))
+    return this.#callAsync(MANY, (id) => frame.many(id, requests), () => answers(count))
   }
 
   /** What allow would answer now; nothing is spent. */
   peek(request) {
-    return this.#call('peek', PEEK, 1, () => frame.request(0, request), () => frame.decision(0))
+    return this.#call('peek', PEEK, (id) => frame.one(id, request), () => frame.decision(0))
   }
 
   async peekAsync(request) {
-    return this.#callAsync(PEEK, 1, () => frame.request(0, request), () => frame.decision(0))
+    return this.#callAsync(PEEK, (id) => frame.one(id, request), () => frame.decision(0))
   }
 
   /** After the work: `actual` units (0 or more) in place of those that `decision` spent. `request` as it was given to allow. */
   settle(request, decision, actual) {
-    return this.#call('settle', SETTLE, 1, () => prepareSettle(request, decision, actual), () => frame.decision(0))
+    return this.#call('settle', SETTLE, (id) => prepareSettle(id, request, decision, actual), () => frame.decision(0))
   }
 
   async settleAsync(request, decision, actual) {
-    return this.#callAsync(SETTLE, 1, () => prepareSettle(request, decision, actual), () => frame.decision(0))
+    return this.#callAsync(SETTLE, (id) => prepareSettle(id, request, decision, actual), () => frame.decision(0))
   }
 
   /** Forgets the state of every key that the request reaches. */
   reset(request) {
-    this.#call('reset', RESET, 1, () => frame.request(0, request), nothing)
+    this.#call('reset', RESET, (id) => frame.one(id, request), nothing)
   }
 
   async resetAsync(request) {
-    return this.#callAsync(RESET, 1, () => frame.request(0, request), nothing)
+    return this.#callAsync(RESET, (id) => frame.one(id, request), nothing)
   }
 
   /** Why the answer is what it is, as lines of text or as JSON. Nothing is spent. */
   explain(request, format) {
-    return this.#call('explain', EXPLAIN, 1, () => prepareExplain(request, format), itself)
+    return this.#call('explain', EXPLAIN, (id) => prepareExplain(id, request, format), itself)
   }
 
   async explainAsync(request, format) {
-    return this.#callAsync(EXPLAIN, 1, () => prepareExplain(request, format), itself)
+    return this.#callAsync(EXPLAIN, (id) => prepareExplain(id, request, format), itself)
   }
 
   /** The header fields of a decision as lines "Name: value\r\n". */
@@ -273,8 +270,7 @@ class Limiter {
 
   /** One crossing for a middleware: see lib/http.js. Returns the header fields as lines. */
   _allowHttp(request, peer, xForwardedFor, forwarded, flags) {
-    frame.begin(this.#id, 1)
-    frame.request(0, request)
+    frame.one(this.#id, request)
     frame.flags(flags)
     frame.origin(peer, xForwardedFor, forwarded)
     const text = native.allowHttp()
@@ -294,7 +290,7 @@ class Limiter {
   }
 
   async metricsAsync() {
-    return this.#callAsync(METRICS, 0, nothing, () => counters(COUNTERS))
+    return this.#callAsync(METRICS, noRequest, () => counters(COUNTERS))
   }
 
   /** Counters of one rule, by its id. */
@@ -311,27 +307,27 @@ class Limiter {
   }
 
   async prometheusAsync() {
-    return this.#callAsync(PROMETHEUS, 0, nothing, itself)
+    return this.#callAsync(PROMETHEUS, noRequest, itself)
   }
 
   /** How many keys the storage holds. */
   keyCount() {
-    return this.#call('keyCount', KEY_COUNT, 0, nothing, frame.told)
+    return this.#call('keyCount', KEY_COUNT, noRequest, frame.told)
   }
 
   async keyCountAsync() {
-    return this.#callAsync(KEY_COUNT, 0, nothing, frame.told)
+    return this.#callAsync(KEY_COUNT, noRequest, frame.told)
   }
 
   /** Drops every key whose state has been as new since `cutoff` (milliseconds since 1970; now when left out), and says how many. */
   evictIdle(cutoff) {
     const us = frame.instant(cutoff)
-    return this.#call('evictIdle', EVICT_IDLE, 0, () => frame.number(us), frame.told)
+    return this.#call('evictIdle', EVICT_IDLE, (id) => prepareCutoff(id, us), frame.told)
   }
 
   async evictIdleAsync(cutoff) {
     const us = frame.instant(cutoff)
-    return this.#callAsync(EVICT_IDLE, 0, () => frame.number(us), frame.told)
+    return this.#callAsync(EVICT_IDLE, (id) => prepareCutoff(id, us), frame.told)
   }
 
   #simple(call) {
@@ -420,15 +416,12 @@ if (Symbol.dispose) {
 }
 
 const nothing = () => undefined
+const noRequest = (id) => frame.begin(id, 0)
 const itself = (text) => text ?? ''
 
 function countOf(requests) {
   if (!Array.isArray(requests)) throw invalid('allowMany takes a list of requests')
   return requests.length
-}
-
-function prepareMany(requests) {
-  for (let i = 0; i < requests.length; i++) frame.request(i, requests[i])
 }
 
 function answers(count) {
@@ -440,17 +433,22 @@ function answers(count) {
   return out
 }
 
-function prepareSettle(request, decision, actual) {
+function prepareSettle(id, request, decision, actual) {
   const spent = frame.units(actual, 'actual')
   if (typeof spent !== 'number' || Number.isNaN(spent)) throw invalid('actual is a whole number of units')
-  frame.request(0, request)
+  frame.one(id, request)
   frame.earlier(decision)
   frame.number(spent)
 }
 
-function prepareExplain(request, format) {
+function prepareCutoff(id, us) {
+  frame.begin(id, 0)
+  frame.number(us)
+}
+
+function prepareExplain(id, request, format) {
   const flags = formatOf(format)
-  frame.request(0, request)
+  frame.one(id, request)
   frame.flags(flags)
 }
 

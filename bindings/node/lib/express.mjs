@@ -1,0 +1,3 @@
+import module from './express.js'
+
+export const { rateLimit, decisionOf } = module

@@ -1,0 +1,4 @@
+import module from './fastify-rate-limit.js'
+
+export const { RatelStore, ratelStore } = module
+export default RatelStore

@@ -1,0 +1,4 @@
+import module from './fastify.js'
+
+export const { ratelFastify, decisionOf } = module
+export default ratelFastify

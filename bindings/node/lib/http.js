@@ -1,0 +1,131 @@
+'use strict'
+
+// What the middlewares have in common: the question that an HTTP request is, and what its answer is told. No number is computed here.
+
+const frame = require('./frame.js')
+const { Limiter } = require('./limiter.js')
+const { statusOf } = require('./decision.js')
+const { RatelError, invalid } = require('./errors.js')
+
+const HOOKS = ['user', 'apiKey', 'attributes', 'cost', 'skip', 'denied', 'failed']
+const OPTIONS = [...HOOKS, 'headers', 'keepDecision', 'ignoreDelay']
+const NO_LINES = []
+const asked = Symbol('ratel.asked')
+
+/** What was asked and answered for a request that came through a middleware with keepDecision, for example to settle its cost. */
+const decisionOf = (req) => req?.[asked] ?? req?.raw?.[asked]
+
+const isPromise = (value) => typeof value?.then === 'function'
+
+/** Bytes of a field or target, of which node makes a character each. */
+function bytesOf(text) {
+  for (let i = 0; i < text.length; i++) {
+    if (text.charCodeAt(i) > 127) return Buffer.from(text, 'latin1')
+  }
+  return text
+}
+
+/** All lines of a field, in order. */
+function linesOf(req, name) {
+  if (req.headers[name] === undefined) return NO_LINES
+  const raw = req.rawHeaders
+  const lines = []
+  for (let i = 0; i + 1 < raw.length; i += 2) {
+    if (raw[i].length === name.length && raw[i].toLowerCase() === name) lines.push(bytesOf(raw[i + 1]))
+  }
+  return lines
+}
+
+/** "Name: value\r\n" ... as names and values in turn. */
+function fieldsOf(text) {
+  const fields = []
+  for (let at = 0; at < text.length; ) {
+    const colon = text.indexOf(': ', at)
+    const end = text.indexOf('\r\n', colon)
+    fields.push(text.slice(at, colon), text.slice(colon + 2, end))
+    at = end + 2
+  }
+  return fields
+}
+
+class Gate {
+  constructor(limiter, options, more = []) {
+    if (!(limiter instanceof Limiter)) throw invalid('limiter: not a Limiter')
+    for (const name of Object.keys(options)) {
+      if (!OPTIONS.includes(name) && !more.includes(name)) {
+        throw invalid(`no option ${name}; there are ${[...OPTIONS, ...more].join(', ')}`)
+      }
+    }
+    for (const name of HOOKS) {
+      if (options[name] !== undefined && typeof options[name] !== 'function') throw invalid(`${name} is a function`)
+    }
+    this.limiter = limiter
+    this.options = options
+    this.flags = frame.id(options.headers ?? 0)
+  }
+
+  /** Asks for a request: what comes of it, or a promise of that. `view` is what hooks get to see of `req`. undefined: skipped. */
+  ask(view, req, cost) {
+    const { skip, user, apiKey, attributes } = this.options
+    const skipped = skip?.(view)
+    if (skipped === true) return undefined
+    const hooks = [skipped, user?.(view), apiKey?.(view), attributes?.(view), this.options.cost?.(view) ?? cost]
+    if (!hooks.some(isPromise)) return skipped ? undefined : this.#put(req, hooks)
+    return Promise.all(hooks).then((values) => (values[0] ? undefined : this.#put(req, values)))
+  }
+
+  #put(req, [, user, apiKey, attributes, cost]) {
+    const request = { method: req.method, path: bytesOf(req.originalUrl ?? req.url), user, apiKey, attributes, cost }
+    const peer = req.socket?.remoteAddress ?? ''
+    const xForwardedFor = linesOf(req, 'x-forwarded-for')
+    const forwarded = linesOf(req, 'forwarded')
+    if (!this.limiter._answersAtOnce) return this.#wait(req, request, peer, xForwardedFor, forwarded)
+    const text = this.limiter._allowHttp(request, peer, xForwardedFor, forwarded, this.flags)
+    const decision = frame.allowed() && !this.options.keepDecision && frame.delayUs() === 0 ? undefined : frame.decision(0)
+    if (this.options.keepDecision) {
+      request.ip = this.limiter.clientIp(peer, xForwardedFor, forwarded)
+      this.#keep(req, request, decision)
+    }
+    return { decision, text }
+  }
+
+  async #wait(req, request, peer, xForwardedFor, forwarded) {
+    request.ip = this.limiter.clientIp(peer, xForwardedFor, forwarded)
+    const decision = await this.limiter.allowAsync(request)
+    if (this.options.keepDecision) this.#keep(req, request, decision)
+    return { decision, text: this.limiter.headers(decision, this.flags) }
+  }
+
+  #keep(req, request, decision) {
+    req[asked] = { request, decision }
+  }
+
+  /** Whether an allowed request is held back, and for how long. */
+  delayMs(decision) {
+    return this.options.ignoreDelay || decision === undefined ? 0 : decision.delayMs
+  }
+}
+
+/** How a request is answered that there is no decision for: what it is itself to blame for, or not. */
+function refusal(error) {
+  if (!(error instanceof RatelError)) throw error
+  if (error.code === 'RL_E_INVALID_ARGUMENT') {
+    return { status: 400, text: "the request's cost or attributes are not valid\n" }
+  }
+  return { status: 503, text: 'the limits could not be checked\n' }
+}
+
+/** Calls back after a while; not when the client has gone meanwhile. */
+function hold(res, ms, passed, gone) {
+  const left = () => {
+    clearTimeout(timer)
+    gone?.()
+  }
+  const timer = setTimeout(() => {
+    res.removeListener('close', left)
+    passed()
+  }, ms)
+  res.once('close', left)
+}
+
+module.exports = { Gate, decisionOf, fieldsOf, refusal, hold, isPromise, statusOf }

@@ -1,0 +1,343 @@
+'use strict'
+
+const assert = require('node:assert/strict')
+const { mkdtempSync, rmSync, writeFileSync } = require('node:fs')
+const os = require('node:os')
+const path = require('node:path')
+const { test } = require('node:test')
+const { Decision, Headers, Limiter, RatelError, statusOf } = require('..')
+
+const START = 1_700_000_000_000
+const three = [{ name: 'three', path: '/', scope: 'user', algorithm: 'token_bucket', limit: 3, window: '3m' }]
+const ask = (user, more) => ({ method: 'GET', path: '/x', user, time: START, ...more })
+const refused = (code, text = /./) => (error) => {
+  assert.ok(error instanceof RatelError, String(error))
+  assert.equal(error.code, code, error.message)
+  assert.match(error.message, text)
+  return true
+}
+
+function limiterOf(t, options = { rules: three }) {
+  const limiter = new Limiter(options)
+  t.after(() => limiter.close())
+  return limiter
+}
+
+function folderOf(t) {
+  const folder = mkdtempSync(path.join(os.tmpdir(), 'ratel-'))
+  t.after(() => rmSync(folder, { recursive: true }))
+  return folder
+}
+
+test('three of four pass', (t) => {
+  const limiter = limiterOf(t)
+  assert.deepEqual([1, 2, 3, 4].map(() => limiter.allow(ask('a')).allowed), [true, true, true, false])
+  const denied = limiter.allow(ask('a'))
+  assert.ok(denied instanceof Decision)
+  assert.equal(denied.reason, 'limited')
+  assert.equal(denied.retryAfterUs, 60_000_000)
+  assert.equal(denied.retryAfterMs, 60_000)
+  assert.equal(denied.resetAfterMs, 180_000)
+  assert.equal(denied.timeMs, START)
+  assert.equal(denied.windowMs, 180_000)
+  assert.equal(denied.delayMs, 0)
+  assert.equal(statusOf(denied), 429)
+  assert.equal(limiter.ruleName(denied.rule), 'three')
+  assert.equal(limiter.limitName(denied.limitId), 'three')
+  assert.equal(limiter.allow(ask('b')).remaining, 2)
+})
+
+test('isAllowed makes no object, and lastDecision reads it once nothing is in the way', (t) => {
+  const limiter = limiterOf(t)
+  assert.equal(limiter.isAllowed(ask('a', { cost: 3 })), true)
+  assert.equal(limiter.lastDecision().remaining, 0)
+  assert.equal(limiter.isAllowed(ask('a')), false)
+  limiter.peek(ask('b'))
+  assert.throws(() => limiter.lastDecision(), refused('RL_E_INVALID_ARGUMENT', /since isAllowed/))
+})
+
+test('a rule that is known, and its key', (t) => {
+  const limiter = limiterOf(t)
+  const rule = limiter.ruleId('three')
+  assert.deepEqual(limiter.rules(), [rule])
+  assert.equal(limiter.allowRule(rule, 'k', 2).remaining, 1)
+  assert.equal(limiter.allow({ rule, key: 'k' }).remaining, 0)
+  assert.equal(limiter.allowRule(rule, 'k').allowed, false)
+  assert.throws(() => limiter.allowRule(99, 'k'), refused('RL_E_NOT_FOUND'))
+  assert.throws(() => limiter.ruleId('four'), refused('RL_E_NOT_FOUND'))
+})
+
+test('many at one instant', (t) => {
+  const limiter = limiterOf(t)
+  const answers = limiter.allowMany([ask('a'), ask('a', { cost: 0 }), ask('a', { cost: 2 }), ask('a')])
+  assert.deepEqual(answers.map((one) => one.allowed ?? one.code), [true, 'RL_E_INVALID_ARGUMENT', true, false])
+  assert.deepEqual(limiter.allowMany([]), [])
+  const users = Array.from({ length: 5000 }, (_, i) => ask(`user ${i}`, { attributes: { n: String(i) } }))
+  assert.ok(limiter.allowMany(users).every((one) => one.remaining === 2))
+  assert.equal(limiter.metrics().allowed, 5002)
+})
+
+test('attributes, as an object, a Map or pairs', (t) => {
+  const rules = [{ name: 'pro', path: '/', when: { plan: 'pro' }, scope: 'attribute:team', algorithm: 'fixed_window', limit: 1, window: '1h' }]
+  const limiter = limiterOf(t, { rules: { version: 1, rules } })
+  const forms = [{ plan: 'pro', team: 'é' }, new Map([['plan', 'pro'], ['team', 'é']]), [['plan', 'pro'], ['team', Buffer.from('é')]]]
+  assert.deepEqual(forms.map((attributes) => limiter.allow({ path: '/', time: START, attributes }).allowed), [true, false, false])
+  assert.equal(limiter.allow({ path: '/', attributes: { plan: 'free' } }).source, 'no_rule')
+})
+
+test('strings are kept apart, whatever they hold', (t) => {
+  const one = [{ name: 'one', path: '/', scope: 'user', algorithm: 'fixed_window', limit: 1, window: '1d' }]
+  const limiter = limiterOf(t, { rules: one })
+  const names = ['a', 'ä', 'a\u0308', '\ufffd', '\0', '\0\0', 'é', '\u00e9x', '😀', 'x'.repeat(200), 'é'.repeat(100_000), 'é'.repeat(100_001)]
+  for (const name of names) assert.equal(limiter.allow(ask(name)).allowed, true, JSON.stringify(name.slice(0, 9)))
+  for (const name of names) {
+    assert.equal(limiter.allow(ask(name)).allowed, false)
+    assert.equal(limiter.allow(ask(Buffer.from(name))).allowed, false, 'a string is its UTF-8')
+  }
+  for (const bytes of [[255], [254], [195]]) assert.equal(limiter.allow(ask(Uint8Array.from(bytes))).allowed, true)
+  for (const half of ['\ud800', 'a\udc00', '\udc00\ud800', `${'x'.repeat(300)}\ud83d`]) {
+    assert.throws(() => limiter.allow(ask(half)), refused('RL_E_INVALID_ARGUMENT', /surrogate/))
+    assert.throws(() => limiter.ruleId(half), refused('RL_E_INVALID_ARGUMENT', /surrogate/))
+    assert.throws(() => new Limiter({ text: half }), refused('RL_E_INVALID_ARGUMENT', /surrogate/))
+  }
+})
+
+test('a hundred megabytes in one string', (t) => {
+  const limiter = limiterOf(t)
+  const huge = 'x'.repeat(100 << 20)
+  assert.equal(limiter.allow(ask(huge)).remaining, 2)
+  assert.equal(limiter.allow(ask(Buffer.from(huge))).remaining, 1)
+  assert.equal(limiter.allow(ask('x')).remaining, 2)
+})
+
+test('a request is read before it is written: its getters may ask as well', (t) => {
+  const limiter = limiterOf(t)
+  const sly = {
+    method: 'GET',
+    path: '/x',
+    time: START,
+    get user() {
+      limiter.allow(ask('somebody with a long name'))
+      return 'sly'
+    }
+  }
+  assert.equal(limiter.allow(sly).remaining, 2)
+  assert.equal(limiter.allow(ask('sly')).remaining, 1)
+  assert.equal(limiter.allow(ask('somebody with a long name')).remaining, 1)
+  assert.throws(() => limiter.allowMany([sly, sly]), refused('RL_E_INVALID_ARGUMENT', /getters/))
+  assert.throws(
+    () =>
+      limiter.allow({
+        get user() {
+          throw new RangeError('mine')
+        }
+      }),
+    RangeError
+  )
+})
+
+test('settle', (t) => {
+  const limiter = limiterOf(t)
+  const decision = limiter.allow(ask('a', { cost: 3 }))
+  assert.equal(limiter.settle(ask('a'), decision, 1).remaining, 2)
+  assert.throws(() => limiter.settle(ask('a'), limiter.peek(ask('a')), 1), refused('RL_E_INVALID_ARGUMENT'))
+  assert.throws(() => limiter.settle(ask('a'), { ...decision }, 1), refused('RL_E_INVALID_ARGUMENT', /not one of a Limiter/))
+  for (const actual of [-1, 1.5, Number.NaN, undefined, '1', 2 ** 60]) {
+    assert.throws(() => limiter.settle(ask('a'), decision, actual), refused('RL_E_INVALID_ARGUMENT'))
+  }
+  for (const wrong of [{ source: 'x' }, { cost: Number.NaN }, { reason: 'limited' }, { limit: 2 ** 70 }]) {
+    const changed = Object.assign(Object.create(Decision.prototype), decision, wrong)
+    assert.throws(() => limiter.settle(ask('a'), changed, 1), refused('RL_E_INVALID_ARGUMENT'), JSON.stringify(wrong))
+  }
+})
+
+test('costs', (t) => {
+  const limiter = limiterOf(t)
+  for (const cost of [0, -1, -(2 ** 53 - 1), 1.5, Number.NaN, Number.POSITIVE_INFINITY, 2 ** 53, '1', null, {}, 2n ** 63n, -(2n ** 63n), 0n]) {
+    assert.throws(() => limiter.allow(ask('a', { cost })), refused('RL_E_INVALID_ARGUMENT'), String(cost))
+    assert.throws(() => limiter.peek(ask('a', { cost })), refused('RL_E_INVALID_ARGUMENT'))
+  }
+  assert.equal(limiter.allow(ask('a', { cost: 2n })).remaining, 1)
+  const never = limiter.allow(ask('a', { cost: 2n ** 63n - 1n }))
+  assert.deepEqual([never.reason, never.cost, never.retryAfterMs], ['never_fits', 2n ** 63n - 1n, Number.POSITIVE_INFINITY])
+  assert.doesNotMatch(limiter.headers(never), /retry-after/i)
+  assert.equal(JSON.parse(limiter.problem(never)).reason, 'never_fits')
+})
+
+test('times', (t) => {
+  const limiter = limiterOf(t)
+  for (const time of [-1, -1n, Number.NaN, Number.POSITIVE_INFINITY, 2 ** 53, 2n ** 64n, '1', null, new Date()]) {
+    assert.throws(() => limiter.allow(ask('a', { time })), refused('RL_E_INVALID_ARGUMENT', /time/), String(time))
+  }
+  assert.equal(limiter.allow(ask('a', { time: 0 })).timeUs, 0)
+  assert.equal(limiter.allow(ask('a', { time: 1_700_000_000_000.25 })).timeUs, 1_700_000_000_000_250)
+  assert.equal(limiter.allow(ask('b', { time: 9_007_199_254_740_991_000n })).timeUs, Number.MAX_SAFE_INTEGER)
+  assert.ok(Math.abs(limiter.allow(ask('c', { time: undefined })).timeMs - Date.now()) < 60_000)
+})
+
+test('arguments of wrong types', (t) => {
+  const limiter = limiterOf(t)
+  for (const wrong of [undefined, null, 1, 'x', Symbol('x')]) {
+    assert.throws(() => limiter.allow(wrong), refused('RL_E_INVALID_ARGUMENT'))
+    assert.throws(() => limiter.allowMany(wrong), refused('RL_E_INVALID_ARGUMENT'))
+    assert.throws(() => limiter.headers(wrong), refused('RL_E_INVALID_ARGUMENT'))
+  }
+  for (const wrong of [1, {}, [], true, Symbol('x'), new Uint16Array(1)]) {
+    for (const name of ['method', 'path', 'user', 'apiKey', 'ip', 'key']) {
+      assert.throws(() => limiter.allow(ask('a', { [name]: wrong })), refused('RL_E_INVALID_ARGUMENT', new RegExp(name)))
+    }
+  }
+  for (const attributes of [1, 'x', [1], [['a']], [['a', 1]], { a: 1 }, Array.from({ length: 65 }, (_, i) => [`a${i}`, 'b'])]) {
+    assert.throws(() => limiter.allow(ask('a', { attributes })), refused('RL_E_INVALID_ARGUMENT', /attribute/))
+    assert.throws(() => limiter.peek(ask('a', { attributes })), refused('RL_E_INVALID_ARGUMENT', /attribute/))
+  }
+  for (const rule of [-1, 1.5, '1', 2 ** 32, null]) {
+    assert.throws(() => limiter.allow({ rule }), refused('RL_E_INVALID_ARGUMENT'))
+    assert.throws(() => limiter.ruleMetrics(rule), refused('RL_E_INVALID_ARGUMENT'))
+  }
+  assert.throws(() => limiter.allow({ key: 'k' }), refused('RL_E_INVALID_ARGUMENT'), 'a key without a rule')
+  assert.throws(() => limiter.explain(ask('a'), 'xml'), refused('RL_E_INVALID_ARGUMENT'))
+  assert.throws(() => limiter.watch('x', -1), refused('RL_E_INVALID_ARGUMENT'))
+  assert.throws(() => limiter.watch('x', 5), refused('RL_E_INVALID_ARGUMENT'))
+  assert.throws(() => limiter.clientIp(undefined), refused('RL_E_INVALID_ARGUMENT'))
+  assert.throws(() => limiter.clientIp('::1', 'x'), refused('RL_E_INVALID_ARGUMENT'))
+  assert.throws(() => limiter.headers(limiter.allow(ask('z')), 1 << 20), refused('RL_E_INVALID_ARGUMENT'))
+  assert.equal(limiter.allow(ask('a')).remaining, 2, 'nothing of it was charged')
+})
+
+test('rules at fault tell their places', () => {
+  const text = 'version: 1\nrules:\n  - {name: a, path: /, scope: user, algorithm: token_bucket, limit: 0, window: 1s}\n  - {name: a, what: 1}\n'
+  assert.throws(() => new Limiter({ text, name: 'mine.yaml' }), (error) => {
+    refused('RL_E_CONFIG', /^mine\.yaml:3:\d+: .*limit.* \(and \d+ more\)$/)(error)
+    assert.deepEqual([error.file, error.line], ['mine.yaml', 3])
+    assert.match(error.path, /rules\[0\]/)
+    assert.ok(error.faults.length > 1 && error.faults.every((fault) => fault instanceof RatelError && fault.line > 0))
+    assert.equal(error.name, 'RatelError')
+    return true
+  })
+  assert.throws(() => new Limiter({ file: '/no/such/file' }), refused('RL_E_IO'))
+  assert.throws(() => new Limiter({ rules: [] }), refused('RL_E_CONFIG'))
+  assert.throws(() => new Limiter({ rules: [{ ...three[0], limit: 2n }] }), refused('RL_E_INVALID_ARGUMENT', /BigInt/))
+  for (const options of [undefined, null, {}, { file: 'a', text: 'b' }, { rules: 1 }, { text: 1 }, { rules: three, max_keys: 1 }]) {
+    assert.throws(() => new Limiter(options), refused('RL_E_INVALID_ARGUMENT'))
+  }
+  for (const more of [{ maxKeys: -1 }, { maxKeys: 1.5 }, { clock: 1 }, { log: {} }, { storage: {} }, { storage: { apply: 1 } }, { secret: 'short' }]) {
+    assert.throws(() => new Limiter({ rules: three, ...more }), refused('RL_E_INVALID_ARGUMENT'), JSON.stringify(more))
+  }
+})
+
+test('reload keeps the counts, a bad one keeps the rules', (t) => {
+  const limiter = limiterOf(t)
+  limiter.allow(ask('a', { cost: 3 }))
+  const four = [{ ...three[0], limit: 4 }]
+  assert.match(limiter.diff({ rules: four }), /three/)
+  assert.ok(JSON.parse(limiter.diff({ rules: four }, 'json')))
+  limiter.reload({ rules: four })
+  assert.equal(limiter.generation, 2)
+  assert.equal(limiter.allow(ask('a')).allowed, false)
+  assert.equal(limiter.allow(ask('b')).remaining, 3)
+  assert.throws(() => limiter.reload({ text: 'rules: 1' }), refused('RL_E_CONFIG'))
+  assert.throws(() => limiter.reload({ rules: four, clock: Date.now }), refused('RL_E_INVALID_ARGUMENT', /clock/))
+  assert.equal(limiter.generation, 2)
+})
+
+test('files are read again and watched', async (t) => {
+  const file = path.join(folderOf(t), 'rules.json')
+  const write = (limit) => writeFileSync(file, JSON.stringify({ version: 1, rules: [{ ...three[0], limit }] }))
+  const told = []
+  write(3)
+  const limiter = limiterOf(t, { file, log: (level, text) => told.push([level, text]) })
+  write(4)
+  limiter.reloadFile(file)
+  assert.equal(limiter.allow(ask('a')).limit, 4)
+  limiter.watch(file, 10)
+  write(5)
+  const until = async (done) => {
+    for (let n = 0; n < 3000 && !done(); n++) await new Promise((resolve) => setTimeout(resolve, 10))
+    assert.ok(done())
+  }
+  await until(() => limiter.allow(ask('a')).limit === 5)
+  writeFileSync(file, '{')
+  await until(() => told.some(([level, text]) => level === 'error' && text.includes('rules.json')))
+  limiter.unwatch()
+  assert.throws(() => limiter.watch('/no/such/file'), refused('RL_E_IO'))
+  assert.throws(() => limiter.reloadFile('/no/such/file'), refused('RL_E_IO'))
+  assert.equal(limiter.allow(ask('a')).limit, 5)
+})
+
+test('texts, counters and addresses', (t) => {
+  const rules = { version: 1, trusted_proxies: ['10.0.0.0/8'], rules: three }
+  const limiter = limiterOf(t, { rules })
+  const decision = limiter.allow(ask('a'))
+  assert.equal(limiter.headers(decision), 'X-RateLimit-Limit: 3\r\nX-RateLimit-Remaining: 2\r\nX-RateLimit-Reset: 1700000060\r\n')
+  assert.match(limiter.headers(decision, Headers.DRAFT_11), /^RateLimit-Policy: "three";q=3;w=180\r\n/)
+  assert.equal(limiter.headers(decision, Headers.NONE), '')
+  assert.throws(() => limiter.problem(decision), refused('RL_E_INVALID_ARGUMENT', /allowed/))
+  assert.match(limiter.explain(ask('a')), /three/)
+  assert.equal(JSON.parse(limiter.explain(ask('a'), 'json')).decision.allowed, true)
+  assert.match(limiter.prometheus(), /^ratel_requests_total 1$/m)
+  assert.equal(limiter.clientIp('10.0.0.1', ['203.0.113.9', '10.0.0.2']), '203.0.113.9')
+  assert.equal(limiter.clientIp('10.0.0.1', [], ['for=192.0.2.1']), '192.0.2.1')
+  assert.equal(limiter.clientIp('nonsense'), '')
+  assert.deepEqual(limiter.ruleMetrics(1), { rule: 1, allowed: 1, denied: 0, neverFits: 0, shadowDenied: 0, costAllowed: 1 })
+  assert.throws(() => limiter.ruleMetrics(77), refused('RL_E_NOT_FOUND'))
+  assert.equal(limiter.keyCount(), 1)
+  assert.equal(limiter.evictIdle(), 1, 'long ago by the clock')
+  assert.equal(limiter.metrics().evictedIdle, 1)
+  limiter.allow(ask('a', { cost: 3 }))
+  limiter.reset(ask('a'))
+  assert.equal(limiter.allow(ask('a')).remaining, 2)
+  assert.equal(limiter.ruleName(99), '')
+})
+
+test('the twins whose names end in Async, on the embedded store', async (t) => {
+  const limiter = limiterOf(t)
+  const rule = limiter.ruleId('three')
+  const decision = await limiter.allowAsync(ask('a'))
+  assert.equal(decision.remaining, 2)
+  assert.equal((await limiter.allowRuleAsync(rule, 'k')).remaining, 2)
+  assert.equal((await limiter.peekAsync(ask('a'))).remaining, 2)
+  assert.equal((await limiter.settleAsync(ask('a'), decision, 2)).remaining, 1)
+  assert.equal((await limiter.allowManyAsync([ask('a'), ask('b')]))[1].remaining, 2)
+  await limiter.resetAsync(ask('a'))
+  assert.equal(limiter.peek(ask('a')).remaining, 3)
+  assert.match(await limiter.explainAsync(ask('a')), /three/)
+  assert.equal((await limiter.metricsAsync()).requests, 4)
+  assert.match(await limiter.prometheusAsync(), /ratel_requests_total/)
+  assert.equal(await limiter.keyCountAsync(), 2)
+  assert.equal(await limiter.evictIdleAsync(), 1, 'b was long ago, k is of now')
+  await assert.rejects(limiter.allowAsync(ask('a', { cost: 0 })), refused('RL_E_INVALID_ARGUMENT'))
+  await assert.rejects(limiter.peekAsync(null), refused('RL_E_INVALID_ARGUMENT'))
+})
+
+test('a limiter that is closed', async (t) => {
+  const limiter = limiterOf(t)
+  const decision = limiter.allow(ask('a'))
+  assert.equal(limiter.closed, false)
+  limiter.close()
+  limiter.close()
+  assert.equal(limiter.closed, true)
+  const calls = {
+    allow: [ask('a')], isAllowed: [ask('a')], allowRule: [1, 'k'], allowMany: [[ask('a')]], peek: [ask('a')], settle: [ask('a'), decision, 1],
+    reset: [ask('a')], explain: [ask('a')], headers: [decision], problem: [decision], clientIp: ['::1'], diff: [{ rules: three }], metrics: [],
+    ruleMetrics: [1], prometheus: [], keyCount: [], evictIdle: [], rules: [], ruleId: ['three'], ruleName: [1], limitName: [1],
+    reload: [{ rules: three }], reloadFile: ['x'], watch: ['x'], unwatch: []
+  }
+  for (const [name, given] of Object.entries(calls)) {
+    assert.throws(() => limiter[name](...given), refused('RL_E_STATE', /closed/), name)
+    const twin = `${name}Async`
+    if (limiter[twin]) await assert.rejects(limiter[twin](...given), refused('RL_E_STATE', /closed/), twin)
+  }
+  assert.throws(() => limiter.generation, refused('RL_E_STATE'))
+  assert.throws(() => Limiter.prototype.allow.call({}, ask('a')), TypeError)
+})
+
+test('Symbol.dispose closes', { skip: Symbol.dispose === undefined && 'not in this Node.js' }, () => {
+  const limiter = new Limiter({ rules: three })
+  limiter[Symbol.dispose]()
+  assert.equal(limiter.closed, true)
+})
+
+test('Redis is refused where the engine has none', { skip: require('..').engine().features.includes('redis') && 'it has' }, () => {
+  assert.throws(() => new Limiter({ rules: three, redis: 'redis://127.0.0.1:1' }), refused('RL_E_UNSUPPORTED'))
+})
