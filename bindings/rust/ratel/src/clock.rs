@@ -1,0 +1,57 @@
+use crate::log::Log;
+use crate::request::nanoseconds;
+use crate::trouble;
+use ratel_sys as sys;
+use std::ffi::c_void;
+use std::time::SystemTime;
+
+/// Tells the time in place of the engine's clock. Asked from any thread, at most once per request.
+///
+/// One that panics, or tells a time before 1970 or after 2255, makes the request fail with
+/// [`InvalidArgument`](crate::Error::InvalidArgument). Functions are clocks:
+///
+/// ```
+/// # let rules = ratel::Rules::text("{version: 1, default: {name: d, scope: ip, algorithm: token_bucket, limit: 1, window: 1s}}", "r");
+/// let limiter = ratel::Limiter::builder(rules).clock(std::time::SystemTime::now).build()?;
+/// # Ok::<(), ratel::Error>(())
+/// ```
+pub trait Clock: Send + Sync + 'static {
+    /// The time.
+    fn now(&self) -> SystemTime;
+}
+
+impl<F: Fn() -> SystemTime + Send + Sync + 'static> Clock for F {
+    fn now(&self) -> SystemTime {
+        self()
+    }
+}
+
+pub(crate) struct ClockBox {
+    pub(crate) clock: Box<dyn Clock>,
+    pub(crate) log: Log,
+}
+
+/// The table and what it owns, which is the engine's as soon as it has taken the table.
+pub(crate) fn table(clock: ClockBox) -> (sys::rl_clock, *mut ClockBox) {
+    let owned = Box::into_raw(Box::new(clock));
+    let table = sys::rl_clock {
+        self_: owned.cast(),
+        now_ns: Some(now_ns),
+        destroy: Some(crate::log::destroy::<ClockBox>),
+        ..sys::rl_clock::INIT
+    };
+    (table, owned)
+}
+
+unsafe extern "C" fn now_ns(self_: *mut c_void) -> u64 {
+    // SAFETY: what `table` made, and not destroyed yet.
+    let host = unsafe { &*self_.cast::<ClockBox>() };
+    match trouble::contain("Clock::now", || host.clock.now()) {
+        Ok(time) => nanoseconds(time),
+        Err(panic) => {
+            host.log.error(&panic.0);
+            trouble::keep(sys::RL_E_INVALID_ARGUMENT, Box::new(panic));
+            u64::MAX
+        }
+    }
+}
