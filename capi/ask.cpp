@@ -13,7 +13,8 @@ rl_status FailToDecide(Status status, uint32_t rule, const ErrorOut& error) noex
     case Status::kStore:
       return error.Fail(RL_E_STORE, "the storage could not answer");
     case Status::kUnsupported:
-      return error.Fail(RL_E_UNSUPPORTED, "the storage does not offer this, or too many limits at once");
+      return error.Fail(RL_E_UNSUPPORTED,
+                        "more than 32 rules or 64 limits apply to this request, or the storage does not offer this");
     case Status::kInvalidArgument:
       return error.Fail(RL_E_INVALID_ARGUMENT,
                         "refused: the clock is past RL_NOW_MAX_NS, or the rule has no limit any more");

@@ -136,8 +136,7 @@ std::string JoinSurrogates(std::string_view text) {
 
 class TreeParser {
  public:
-  // libyaml takes no null pointer, not even for an empty text.
-  explicit TreeParser(std::string_view text) : text_(text.empty() ? std::string_view("") : text) {
+  explicit TreeParser(std::string_view text) : text_(Begin(text)) {
     yaml_parser_set_encoding(&parser_.raw, YAML_UTF8_ENCODING);
     yaml_parser_set_input_string(&parser_.raw, reinterpret_cast<const unsigned char*>(text_.data()), text_.size());
   }
@@ -149,6 +148,12 @@ class TreeParser {
   }
 
  private:
+  /// libyaml counts a byte order mark as a column, and takes no null pointer, not even for an empty text.
+  static std::string_view Begin(std::string_view text) {
+    if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);
+    return text.empty() ? std::string_view("") : text;
+  }
+
   bool Document(Node& root) {
     Event event;
     if (!Next(event) || !Next(event)) return false;

@@ -42,10 +42,14 @@ struct FileWatch::Impl {
   void Run() {
     while (Wait(interval)) {
       std::optional<Fingerprint> now = Look();
-      if (!now || now == seen) continue;
+      if (now ? now == seen : unreadable) {
+        unreadable = !now;
+        continue;
+      }
       if (!Wait(std::min(interval, kSettle))) return;
       if (Look() != now) continue;
-      seen = std::move(now);
+      unreadable = !now;
+      if (now) seen = std::move(now);
       changed();
     }
   }
@@ -81,7 +85,8 @@ struct FileWatch::Impl {
   std::mutex mutex;
   std::condition_variable wake;
   bool ending = false;
-  std::thread thread;  // last: it uses all of the above
+  bool unreadable = !seen;  ///< and told
+  std::thread thread;       // last: it uses all of the above
 };
 
 FileWatch::FileWatch(std::string path, std::chrono::milliseconds interval, std::function<void()> changed)

@@ -8,8 +8,8 @@
 
 namespace ratel {
 
-/// Polls on a thread of its own; contents decide, so that a touched file is no change and a swapped symlink is one. What cannot
-/// be read is no change either: it is looked at again. A change is told once the bytes have stood still for a moment, so a
+/// Polls on a thread of its own; contents decide, so that a touched file is no change and a swapped symlink is one. That it cannot
+/// be read any more is told once, as a change. A change is told once the bytes have stood still for a moment, so a
 /// file that is being written is not read by halves.
 class FileWatch {
  public:

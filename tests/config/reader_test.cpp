@@ -36,6 +36,11 @@ LimitSpec Spec(Algorithm algorithm, uint64_t limit, Micros window, uint64_t burs
 
 constexpr Micros kSecond = 1'000'000;
 
+TEST(Reader, AByteOrderMarkIsNoPartOfTheText) {
+  const RuleSet set = Load("\xEF\xBB\xBFversion: 1\nignore_case: true\nrules: []\n");
+  EXPECT_TRUE(set.ignore_case);
+}
+
 TEST(Reader, TakesEveryKey) {
   const RuleSet set = Load(R"(
 version: 1
