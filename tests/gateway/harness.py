@@ -17,14 +17,14 @@ PATIENCE = 60  # seconds after which something that has to happen is taken not t
 class Gateway:
     """A running gateway over rules of its own."""
 
-    def __init__(self, rules, *arguments):
+    def __init__(self, rules, *arguments, command=None):
         self.folder = tempfile.TemporaryDirectory()
         self.rules_path = os.path.join(self.folder.name, "rules.yaml")
         self.write_rules(rules)
         self.error_path = os.path.join(self.folder.name, "stderr")
         with open(self.error_path, "wb") as errors:
             self.process = subprocess.Popen(
-                [*COMMAND, "--rules", self.rules_path, "--listen", "127.0.0.1:0", "--watch-ms", "20", *arguments],
+                [*(command or COMMAND), "--rules", self.rules_path, "--listen", "127.0.0.1:0", "--watch-ms", "20", *arguments],
                 stdout=subprocess.PIPE,
                 stderr=errors,
                 text=True,
