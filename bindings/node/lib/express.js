@@ -10,22 +10,24 @@ const { Gate, decisionOf, fieldsOf, refusal, hold, isPromise, statusOf } = requi
  */
 function rateLimit(limiter, options = {}) {
   const gate = new Gate(limiter, options)
+  const fail = (req, res, next) => (error) => failed(gate, req, res, next, error)
   return function ratel(req, res, next) {
     let outcome
     try {
       outcome = gate.ask(req, req)
-      if (!isPromise(outcome)) return answer(gate, req, res, next, outcome)
     } catch (error) {
       return failed(gate, req, res, next, error)
     }
-    outcome.then((value) => answer(gate, req, res, next, value)).catch((error) => failed(gate, req, res, next, error))
+    if (!isPromise(outcome)) return answer(gate, req, res, next, outcome)
+    outcome.then((value) => answer(gate, req, res, next, value), fail(req, res, next))
   }
 }
 
+/** Nothing that `next` throws is taken for a failure of ours. */
 function answer(gate, req, res, next, outcome) {
   if (outcome === undefined) return next()
-  const { decision, text } = outcome
   if (gone(res)) return
+  const { decision, text } = outcome
   const fields = fieldsOf(text)
   for (let i = 0; i < fields.length; i += 2) res.setHeader(fields[i], fields[i + 1])
   if (decision !== undefined && !decision.allowed) return denied(gate, req, res, next, decision)
@@ -39,7 +41,13 @@ const gone = (res) => res.headersSent || res.destroyed || res.stream?.destroyed
 
 function denied(gate, req, res, next, decision) {
   if (gate.options.denied) return gate.options.denied(req, res, decision, next)
-  send(req, res, statusOf(decision), 'application/problem+json', gate.limiter.problem(decision))
+  let body
+  try {
+    body = gate.limiter.problem(decision)
+  } catch (error) {
+    return failed(gate, req, res, next, error)
+  }
+  send(req, res, statusOf(decision), 'application/problem+json', body)
 }
 
 function failed(gate, req, res, next, error) {

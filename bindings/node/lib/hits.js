@@ -7,7 +7,7 @@ const { Decision } = require('./decision.js')
 const { invalid } = require('./errors.js')
 
 const OUT_OF_REACH = 2 ** 31 - 1
-const MOST_WINDOWS = 1000
+const MOST_WINDOWS = 100
 const OPTIONS = ['maxKeys', 'redis', 'storage', 'secret', 'clock', 'log']
 
 const rule = (windowMs) => ({
@@ -59,8 +59,7 @@ class Hits {
 
   async look(windowMs, key) {
     const request = this.#request(windowMs, key)
-    const peeked = await this.#limiter.peekAsync(request)
-    return { ...count(peeked), resetMs: peeked.timeMs + peeked.windowMs }
+    return count(await this.#limiter.peekAsync(request))
   }
 
   /** Takes one hit of the running window back. */
@@ -86,9 +85,11 @@ class Hits {
 
 /** The hits so far, and when they are forgotten: milliseconds from now, and since 1970. */
 function count(decision) {
-  const hits = decision.capacity - decision.remaining + (decision.allowed ? 0 : 1)
-  const afterMs = decision.resetAfterMs
-  return { hits, afterMs, resetMs: Math.ceil((decision.timeUs + decision.resetAfterUs) / 1000) }
+  return {
+    hits: decision.capacity - decision.remaining + (decision.allowed ? 0 : 1),
+    afterMs: decision.resetAfterMs,
+    resetMs: Math.ceil((decision.timeUs + decision.resetAfterUs) / 1000)
+  }
 }
 
 module.exports = { Hits }
