@@ -68,6 +68,15 @@ rl_status TakeTable(const Table* table, const char* argument, Input<Table>& in, 
   return error.Fail(RL_E_INVALID_ARGUMENT, "%s: unknown flags 0x%x", argument, in->flags);
 }
 
+/// Takes the place of whatever storage was chosen before.
+void UseStorage(rl_config& config, std::unique_ptr<Storage> storage) noexcept {
+  config.storage = std::move(storage);
+  config.storage_gone = false;
+#if RATEL_REDIS
+  config.redis.reset();
+#endif
+}
+
 rl_status Missing(const char* function, const ErrorOut& error) noexcept {
   return error.Fail(RL_E_INVALID_ARGUMENT, "%s is NULL", function);
 }
@@ -172,8 +181,7 @@ rl_status rl_config_use_memory(rl_config* config, uint64_t max_keys, rl_error* e
   return Guard(err, [&](const ErrorOut& error) -> rl_status {
     if (const rl_status status = CheckHandle(config, "config", error)) return status;
     if (max_keys > kMaxBytes) return error.Fail(RL_E_INVALID_ARGUMENT, "max_keys is above 2^40");
-    config->storage = nullptr;
-    config->storage_gone = false;
+    UseStorage(*config, nullptr);
     config->max_keys = max_keys;
     return RL_OK;
   });
@@ -185,8 +193,7 @@ rl_status rl_config_set_storage(rl_config* config, const rl_storage* storage, rl
     Input<rl_storage> in;
     if (const rl_status status = TakeTable(storage, "storage", in, error)) return status;
     if (in->apply == nullptr) return Missing("storage.apply", error);
-    config->storage = MakeHostStorage(*in);
-    config->storage_gone = false;
+    UseStorage(*config, MakeHostStorage(*in));
     return RL_OK;
   });
 }
@@ -195,7 +202,18 @@ rl_status rl_config_use_redis(rl_config* config, rl_str url, rl_error* err) {
   return Guard(err, [&](const ErrorOut& error) -> rl_status {
     if (const rl_status status = CheckHandle(config, "config", error)) return status;
     if (const rl_status status = CheckBytes(url, "url", error)) return status;
+#if RATEL_REDIS
+    auto options = ratel::redis::ParseUrl(View(url));
+    if (!options) {
+      const bool unsupported = options.error().status == ratel::Status::kUnsupported;
+      return error.Fail(unsupported ? RL_E_UNSUPPORTED : RL_E_INVALID_ARGUMENT, "%s", options.error().message.c_str());
+    }
+    UseStorage(*config, nullptr);
+    config->redis = std::move(*options);
+    return RL_OK;
+#else
     return error.Fail(RL_E_UNSUPPORTED, "this build has no Redis storage: rl_features lacks RL_FEATURE_REDIS");
+#endif
   });
 }
 

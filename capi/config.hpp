@@ -10,6 +10,9 @@
 #include "handle.hpp"
 #include "limiter/host.hpp"
 #include "storage/storage.hpp"
+#if RATEL_REDIS
+#include "storage/redis/options.hpp"
+#endif
 
 /// A rule set in the making, and what a registry will be made with. One thread at a time.
 struct rl_config {
@@ -23,8 +26,11 @@ struct rl_config {
 
   std::unique_ptr<ratel::Clock> clock;
   std::unique_ptr<ratel::Log> log;
-  std::unique_ptr<ratel::Storage> storage;  ///< the host's; none = the embedded one
-  uint64_t max_keys = 0;                    ///< of the embedded one; 0 = as the rule set says
+  std::unique_ptr<ratel::Storage> storage;  ///< the host's; none = the embedded one, or Redis
+#if RATEL_REDIS
+  std::optional<ratel::redis::Options> redis;
+#endif
+  uint64_t max_keys = 0;  ///< of the embedded one; 0 = as the rule set says
 
   /// Which of the host's callbacks a registry has taken: they have to be set anew before another one can be made.
   bool clock_gone = false;

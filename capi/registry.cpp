@@ -7,6 +7,9 @@
 #include "bytes.hpp"
 #include "config.hpp"
 #include "storage/memory/memory_storage.hpp"
+#if RATEL_REDIS
+#include "storage/redis/redis_storage.hpp"
+#endif
 
 using namespace ratel::capi;
 
@@ -58,12 +61,33 @@ class Handover {
   bool done_ = false;
 };
 
-std::unique_ptr<Registry> MakeEngine(rl_config& config) {
+/// The storage of a Redis that the config names; null when it names none.
+Result<std::unique_ptr<Storage>> MakeRemote(const rl_config& config) {
+#if RATEL_REDIS
+  if (config.redis) {
+    if (!config.secret) {
+      return Error{Status::kConfig,
+                   "Redis is shared, and so has to be the secret that keys are hashed with: give every process the "
+                   "same one with rl_config_set_secret",
+                   {},
+                   {},
+                   {}};
+    }
+    return MakeRedisStorage(*config.redis);
+  }
+#endif
+  static_cast<void>(config);
+  return std::unique_ptr<Storage>();
+}
+
+/// `remote` is null unless the storage is a server.
+std::unique_ptr<Registry> MakeEngine(rl_config& config, std::unique_ptr<Storage> remote) {
   Registry::Options options;
   options.rules = config.builder.rules();
   options.readable_keys = config.readable_keys;
   if (config.secret) options.hasher = KeyedHasher::FromSecret(*config.secret);
-  (config.storage ? options.fallback : options.storage) = MakeEmbedded(config);
+  (config.storage || remote ? options.fallback : options.storage) = MakeEmbedded(config);
+  if (remote) options.storage = std::move(remote);
   Handover handover(config, options);
   std::unique_ptr<Registry> engine = Registry::Create(std::move(options));
   handover.Done();
@@ -93,7 +117,9 @@ rl_status rl_registry_create(rl_config* config, rl_registry** out, rl_error* err
     if (status == RL_OK) status = CheckCallbacks(*config, error);
     if (status != RL_OK) return status;
     auto registry = std::make_unique<rl_registry>();
-    registry->engine = MakeEngine(*config);
+    auto remote = MakeRemote(*config);
+    if (!remote) return error.Fail(remote.error(), 1);
+    registry->engine = MakeEngine(*config, std::move(*remote));
     *out = registry.release();
     return RL_OK;
   });

@@ -6,7 +6,10 @@ uint32_t rl_abi_version(void) { return RL_ABI_MAJOR << 16 | RL_ABI_MINOR; }
 
 const char* rl_version_string(void) { return RATEL_VERSION; }
 
-uint64_t rl_features(void) { return RL_FEATURE_MEMORY | RL_FEATURE_HOST_STORAGE; }
+uint64_t rl_features(void) {
+  return RL_FEATURE_MEMORY | RL_FEATURE_HOST_STORAGE | (RATEL_REDIS ? RL_FEATURE_REDIS : 0u) |
+         (RATEL_REDIS_TLS ? RL_FEATURE_TLS : 0u);
+}
 
 const char* rl_status_name(rl_status status) {
   switch (status) {

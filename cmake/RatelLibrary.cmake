@@ -27,7 +27,7 @@ if(RATEL_BUILD_SHARED)
     VERSION ${PROJECT_VERSION}
     SOVERSION ${PROJECT_VERSION_MAJOR}
     LINK_DEPENDS ${ratel_map})
-  target_link_libraries(ratel PRIVATE $<BUILD_INTERFACE:ratel_flags> ${RATEL_YAML_ARCHIVE})
+  target_link_libraries(ratel PRIVATE $<BUILD_INTERFACE:ratel_flags> ${RATEL_YAML_ARCHIVE} ${RATEL_REDIS_ARCHIVES})
   target_link_options(ratel PRIVATE
     -static-libstdc++ -static-libgcc
     LINKER:--version-script=${ratel_map}
@@ -44,4 +44,7 @@ ratel_product(ratel_static)
 # A C program links with its C compiler, hence the C++ runtime by name.
 target_link_libraries(ratel_static
   PRIVATE $<BUILD_INTERFACE:ratel_flags>
-  INTERFACE $<BUILD_INTERFACE:${RATEL_YAML_ARCHIVE}> $<INSTALL_INTERFACE:yaml> Threads::Threads stdc++ m)
+  INTERFACE
+    "$<BUILD_INTERFACE:${RATEL_YAML_ARCHIVE};${RATEL_REDIS_ARCHIVES}>"
+    "$<INSTALL_INTERFACE:yaml;${RATEL_REDIS_LIBRARIES}>"
+    Threads::Threads stdc++ m)

@@ -13,9 +13,9 @@ die() {
 have() { command -v "$1" >/dev/null 2>&1; }
 in_ci() { [ "${CI:-}" = true ]; }
 
-packages_build="build-essential cmake ninja-build pkg-config python3 libyaml-dev libxxhash-dev"
-packages_tests="libgtest-dev libcmocka-dev nlohmann-json3-dev zsh python3-venv"
-packages_programs="libcli11-dev nlohmann-json3-dev libcpp-httplib-dev curl libssl-dev zlib1g-dev libbrotli-dev"
+packages_build="build-essential cmake ninja-build pkg-config python3 libyaml-dev libxxhash-dev libhiredis-dev libssl-dev"
+packages_tests="libgtest-dev libcmocka-dev nlohmann-json3-dev zsh python3-venv redis-server openssl"
+packages_programs="libcli11-dev nlohmann-json3-dev libcpp-httplib-dev curl zlib1g-dev libbrotli-dev"
 packages_gates="clang-14 libreadline-dev abigail-tools"
 packages_bench="libbenchmark-dev"
 

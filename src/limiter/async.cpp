@@ -82,8 +82,10 @@ class AsyncDecision final : public Completion {
     if (const Status status = BuildCharges(*snapshot_, impl_.hasher, *request_, rules_, buffer_, tally_);
         status != Status::kOk)
       return status;
-    NameCharges(impl_.hasher, *snapshot_, *request_, impl_.readable_keys, buffer_.charges.From(0), buffer_.uses.From(0),
-                names_);
+    if (impl_.storage->wants_names()) {
+      NameCharges(impl_.hasher, *snapshot_, *request_, impl_.readable_keys, buffer_.charges.From(0),
+                  buffer_.uses.From(0), names_);
+    }
     operation_.charges = buffer_.charges.From(0);
     operation_.now = FloorToMicros(now_ns_);
     const Status status = impl_.storage->ApplyAsync(operation_, *this);

@@ -16,6 +16,11 @@ Status CheckRequest(const Request& request) noexcept {
                                                                                   : Status::kInvalidArgument;
 }
 
+/// A store with a clock of its own has decided at its instant, and a settle is to find that again.
+void TellInstant(const Operation& operation, Decision& out) noexcept {
+  if (operation.now != FloorToMicros(out.now_ns)) out.now_ns = operation.now * 1000;
+}
+
 /// The answer of a question that could not be asked.
 Status Refuse(Status status, Decision& out) noexcept {
   out = Decision();
@@ -133,6 +138,7 @@ Status Registry::Impl::Finish(const Snapshot& snapshot, const MatchedRules& rule
   if (status == Status::kNoMemory || (status != Status::kOk && local)) return Refuse(status, out);
   const auto uses = buffer.uses.From(first).first(operation.charges.size());
   if (status == Status::kOk) {
+    TellInstant(operation, out);
     Conclude(operation.charges, uses, operation.now, out);
   } else {
     if (operation.mode == Mode::kSpend) totals.Add(TotalCount::kStoreErrors);
@@ -278,7 +284,7 @@ void Registry::AllowMany(std::span<const Request> requests, std::span<Decision> 
   const bool asks_clock = std::ranges::any_of(requests, [](const Request& request) { return request.now_ns == 0; });
   const uint64_t clock_ns = asks_clock ? impl_->clock->NowNs() : 0;
   const auto instant = [&](const Request& request) { return request.now_ns != 0 ? request.now_ns : clock_ns; };
-  if (!impl_->local) {
+  if (impl_->storage->wants_names()) {
     const auto snapshot = impl_->current.Keep();
     for (size_t i = 0; i < requests.size(); ++i) {
       const uint64_t now_ns = instant(requests[i]);
@@ -291,9 +297,13 @@ void Registry::AllowMany(std::span<const Request> requests, std::span<Decision> 
     return;
   }
   static constexpr size_t kChunk = 32;
+  // What waits for a server must not hold up a reload.
+  const auto kept = impl_->local ? nullptr : impl_->current.Keep();
   size_t next = 0;
   while (next < requests.size()) {
-    const CurrentSnapshot::Reader snapshot(impl_->current);
+    std::optional<CurrentSnapshot::Reader> reader;
+    if (kept == nullptr) reader.emplace(impl_->current);
+    const Snapshot* snapshot = kept != nullptr ? kept.get() : &**reader;
     ChargeBuffer buffer;
     FixedVector<Pending, kChunk> pending;
     FixedVector<Operation, kChunk> operations;
@@ -382,6 +392,7 @@ Status Registry::Impl::Settle(const Snapshot& snapshot, const Request& request, 
   }
   if (status != Status::kOk) return Refuse(status, out);
   out.allowed = true;
+  TellInstant(operation, out);
   for (Charge& charge : operation.charges) charge.outcome.allowed = true;
   Conclude(operation.charges, buffer.uses.From(0), operation.now, out);
   out.source = decision.source;

@@ -81,6 +81,7 @@ void FillCharge(const CompiledLimit& limit, const KeyBuilder& builder, uint64_t 
   charge.shadow = limit.shadow;
   charge.cost = cost;
   charge.key = key.hash ^ limit.salt;
+  charge.group = static_cast<uint32_t>(key.hash.low);
 }
 
 uint64_t RetryAfter(const Charge& charge, Micros now) noexcept {

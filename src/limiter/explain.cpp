@@ -234,6 +234,7 @@ Status Registry::Explain(const Request& request, bool json, std::string& out) {
     std::string names;
     if (const Status status = impl_->ApplyNamed(*snapshot, request, buffer, 0, operation, names); status != Status::kOk)
       return status;
+    e.now = operation.now;
     Conclude(operation.charges, buffer.uses.From(0), e.now, e.decision);
     e.charges = operation.charges;
     e.uses = buffer.uses.From(0);

@@ -29,12 +29,19 @@ std::unique_ptr<Registry> Registry::Create(Options&& options) {
   impl.local = impl.storage->is_local();
   impl.current.Replace(std::move(snapshot));
   impl.generation.store(1, std::memory_order_release);
+  impl.storage->TellTo([&impl](Report level, std::string_view text) {
+    impl.Say(level == Report::kError     ? Log::Level::kError
+             : level == Report::kWarning ? Log::Level::kWarning
+                                         : Log::Level::kInfo,
+             text);
+  });
   return registry;
 }
 
 Registry::~Registry() {
   if (impl_ == nullptr) return;
   impl_->watch.reset();
+  if (impl_->storage != nullptr) impl_->storage->Stop();
   std::unique_lock lock(impl_->in_flight_mutex);
   impl_->in_flight_ended.wait(lock, [this] { return impl_->in_flight == 0; });
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -31,6 +32,7 @@ struct Charge {
   bool shadow = false;                      ///< never denies the request; spends on its own state when it admits
   uint64_t cost = 1;                        ///< units
   Hash128 key;                              ///< the state's identity: rule, limit and key value, hashed
+  uint32_t group = 0;                       ///< of the key value alone: equal for limits of one request with one scope
   std::string_view name;                    ///< the same as printable text; empty unless the store wants_names()
   Outcome outcome;                          ///< out
   State before;                             ///< out, for explain: at the instant asked about
@@ -50,7 +52,7 @@ enum class Mode : uint8_t {
 /// One request's worth of charges, decided as one act.
 struct Operation {
   std::span<Charge> charges;  ///< distinct keys
-  Micros now = 0;
+  Micros now = 0;             ///< a store that decides by a clock of its own puts its instant here
   Mode mode = Mode::kSpend;
   Micros charged_at = 0;  ///< kSettle
   uint64_t actual = 0;    ///< kSettle: units
@@ -62,6 +64,10 @@ class Completion {
   virtual ~Completion() = default;
   virtual void Finish(Status status) noexcept = 0;
 };
+
+/// Something that a store has to tell, without secrets, on one line. Any thread, no lock held.
+enum class Report : uint8_t { kError, kWarning, kInfo };
+using Reporter = std::function<void(Report, std::string_view)>;
 
 struct StorageCounters {
   uint64_t evicted_live = 0;  ///< keys dropped whose state was not as new
@@ -90,6 +96,12 @@ class Storage {
   virtual Status EvictIdle(Micros cutoff, uint64_t& evicted) noexcept = 0;
   virtual Status KeyCount(uint64_t& keys) noexcept = 0;
   virtual StorageCounters Counters() const noexcept { return {}; }
+
+  /// Who hears what it has to tell. At most once; what there was to tell before is told then.
+  virtual void TellTo(Reporter) noexcept {}
+  /// Nothing more will be asked: ends what is under way, with kCancelled where there is no answer yet, and falls silent. What a host's code holds is
+  /// the host's to end.
+  virtual void Stop() noexcept {}
 
   /// Whether Charge::name has to be set.
   virtual bool wants_names() const noexcept { return false; }

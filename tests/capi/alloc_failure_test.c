@@ -227,7 +227,11 @@ static rl_status set_storage(world_t *w) {
   return rl_config_set_storage(w->other, &storage, &w->err);
 }
 static rl_status use_memory(world_t *w) { return rl_config_use_memory(w->other, 1000, &w->err); }
-static rl_status use_redis(world_t *w) { return rl_config_use_redis(w->other, BYTES("redis://"), &w->err); }
+static rl_status use_redis(world_t *w) {
+  const rl_status expected = (rl_features() & RL_FEATURE_REDIS) != 0 ? RL_OK : RL_E_UNSUPPORTED;
+  const rl_status status = rl_config_use_redis(w->other, BYTES("redis://me:secret@[::1]:1/2?prefix=p"), &w->err);
+  return status == expected ? RL_OK : status;
+}
 static rl_status set_secret(world_t *w) {
   return rl_config_set_secret(w->other, BYTES("a secret of more than sixteen bytes"), &w->err);
 }
@@ -362,7 +366,7 @@ static const struct entry kEntries[] = {
     CALL(set_log),
     CALL(set_storage),
     CALL(use_memory),
-    {"use_redis", use_redis, RL_E_UNSUPPORTED, NULL},
+    CALL(use_redis),
     CALL(set_secret),
     CALL(set_readable),
     CALL(create),

@@ -30,7 +30,23 @@ static void redis_answers_as_the_features_say(void **state) {
     rl_error err = RL_ERROR_INIT;
     assert_failed(RL_E_UNSUPPORTED, rl_config_use_redis(config, BYTES("redis://127.0.0.1"), &err), &err);
     rl_config_destroy(config);
+    return;
   }
+  rl_config *config = config_of(ORDERS);
+  rl_error err = RL_ERROR_INIT;
+  assert_int_equal(RL_OK, rl_config_use_redis(config, BYTES("redis://127.0.0.1"), &err));
+  assert_failed(RL_E_INVALID_ARGUMENT, rl_config_use_redis(config, BYTES("redis://"), &err), &err);
+  assert_failed(RL_E_UNSUPPORTED, rl_config_use_redis(config, BYTES("redis+cluster://a,b"), &err), &err);
+  const rl_status tls = (rl_features() & RL_FEATURE_TLS) != 0 ? RL_OK : RL_E_UNSUPPORTED;
+  assert_int_equal(tls, rl_config_use_redis(config, BYTES("rediss://127.0.0.1"), &err));
+  rl_registry *registry = NULL;
+  assert_int_equal(RL_OK, rl_config_use_redis(config, BYTES("redis://127.0.0.1:1"), &err));
+  assert_failed(RL_E_CONFIG, rl_registry_create(config, &registry, &err), &err);
+  assert_non_null(strstr(err.message, "rl_config_set_secret"));
+  assert_int_equal(RL_OK, rl_config_set_secret(config, BYTES("a secret of the tests"), &err));
+  assert_int_equal(RL_OK, rl_registry_create(config, &registry, &err));
+  rl_registry_destroy(registry);
+  rl_config_destroy(config);
 }
 
 static void each_status_has_its_name(void **state) {

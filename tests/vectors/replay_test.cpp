@@ -1,5 +1,5 @@
-// Replays the vectors through the C ABI, rl.h alone: on the embedded store and on a storage of our own, with the time as
-// an argument and from a clock of our own. README.md describes the form.
+// Replays the vectors through the C ABI, rl.h alone: on the embedded store, on a storage of our own and on a Redis, with the time
+// as an argument and from a clock of our own. README.md describes the form.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -13,6 +13,9 @@
 #include <vector>
 
 #include "ratel/rl.h"
+#if RATEL_REDIS
+#include "redis/server.hpp"
+#endif
 
 namespace {
 
@@ -236,14 +239,14 @@ class Config {
   rl_config* config_ = nullptr;
 };
 
-enum class Store { kEmbedded, kHost };
+enum class Store { kEmbedded, kHost, kRedis };
 enum class Time { kArgument, kClock };
 
 /// One vector on one registry.
 class Replay {
  public:
   Replay(const json& vector, Store store, Time time)
-      : vector_(vector), by_clock_(time == Time::kClock), storage_(&now_) {
+      : vector_(vector), store_(store), by_clock_(time == Time::kClock), storage_(&now_) {
     base_ = Number(vector_["base"]);
     now_.ns = base_;
     Config config;
@@ -253,6 +256,7 @@ class Replay {
       const rl_storage table = storage_.Table();
       EXPECT_EQ(rl_config_set_storage(config.get(), &table, nullptr), RL_OK);
     }
+    if (store == Store::kRedis) UseRedis(config.get());
     if (by_clock_) {
       rl_clock clock{};
       clock.struct_size = sizeof clock;
@@ -287,6 +291,17 @@ class Replay {
     json request;
     rl_decision decision;
   };
+
+  /// An empty Redis that decides at the caller's time and keeps its keys through a timeline that passes in no time.
+  static void UseRedis([[maybe_unused]] rl_config* config) {
+#if RATEL_REDIS
+    static ratel::test::RedisServer server;
+    server.Do({"FLUSHALL"});
+    const std::string url = server.unix_url("deadline_ms=20000&time=caller&ttl_margin_ms=3600000");
+    EXPECT_EQ(rl_config_use_redis(config, Borrow(url), nullptr), RL_OK);
+    EXPECT_EQ(rl_config_set_secret(config, Borrow(std::string("a secret of the tests")), nullptr), RL_OK);
+#endif
+  }
 
   uint64_t NowArgument() const { return by_clock_ ? 0 : now_.ns; }
 
@@ -458,6 +473,7 @@ class Replay {
 
   std::string EvictIdle(const json& step) {
     uint64_t evicted = 0;
+    if (store_ == Store::kRedis) return "";  // Redis drops by itself what is as new, and does not count ours
     if (rl_registry_evict_idle(registry_, base_ + Number(step["cutoff"]), &evicted, nullptr) != RL_OK)
       return "  not evicted";
     return Differences(step["expect"], {{"evicted", evicted}});
@@ -465,6 +481,7 @@ class Replay {
 
   std::string KeyCount(const json& step) {
     uint64_t keys = 0;
+    if (store_ == Store::kRedis) return "";
     if (rl_registry_key_count(registry_, &keys, nullptr) != RL_OK) return "  not counted";
     return Differences(step["expect"], {{"keys", keys}});
   }
@@ -498,6 +515,7 @@ class Replay {
   }
 
   const json& vector_;
+  Store store_;
   bool by_clock_;
   uint64_t base_ = 0;
   Now now_;
@@ -521,16 +539,21 @@ TEST_P(Vectors, Replay) {
 
 std::string NameOf(const ::testing::TestParamInfo<Case>& info) {
   const auto& [name, store, time] = info.param;
-  return std::string(name) + (store == Store::kEmbedded ? "_embedded" : "_host") +
+  return std::string(name) +
+         (store == Store::kEmbedded ? "_embedded"
+          : store == Store::kHost   ? "_host"
+                                    : "_redis") +
          (time == Time::kArgument ? "_argument" : "_clock");
 }
 
+const auto kFiles = ::testing::Values("worked", "buckets", "windows", "several", "clock", "settle", "reload", "keys",
+                                      "matching", "client_ip", "fields", "loading", "traces");
+const auto kTimes = ::testing::Values(Time::kArgument, Time::kClock);
+
 INSTANTIATE_TEST_SUITE_P(All, Vectors,
-                         ::testing::Combine(::testing::Values("worked", "buckets", "windows", "several", "clock",
-                                                              "settle", "reload", "keys", "matching", "client_ip",
-                                                              "fields", "loading", "traces"),
-                                            ::testing::Values(Store::kEmbedded, Store::kHost),
-                                            ::testing::Values(Time::kArgument, Time::kClock)),
-                         NameOf);
+                         ::testing::Combine(kFiles, ::testing::Values(Store::kEmbedded, Store::kHost), kTimes), NameOf);
+#if RATEL_REDIS
+INSTANTIATE_TEST_SUITE_P(Redis, Vectors, ::testing::Combine(kFiles, ::testing::Values(Store::kRedis), kTimes), NameOf);
+#endif
 
 }  // namespace

@@ -1,0 +1,383 @@
+#include "storage/redis/connection.hpp"
+
+#include <algorithm>
+#include <cassert>
+#include <utility>
+
+#include "storage/redis/command.hpp"
+#include "storage/redis/state.hpp"
+
+namespace ratel::redis {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr milliseconds kConnectTimeout{1000};
+constexpr milliseconds kSilenceTimeout{1000};
+constexpr std::chrono::seconds kRepublish{60};
+constexpr std::chrono::seconds kRepeatMessage{10};
+constexpr uint8_t kMostConversions = 4;
+constexpr size_t kLongestMessage = 200;
+
+/// What a server says, on one printable line.
+std::string Printable(std::string_view text) {
+  std::string out(text.substr(0, kLongestMessage));
+  std::ranges::replace_if(
+      out, [](char c) { return c < ' ' || c > '~'; }, '?');
+  return out;
+}
+
+/// Errors after which the whole connection is of no use: another server may be behind the name by now, or this one is not ready.
+bool EndsConnection(std::string_view error) noexcept {
+  for (const std::string_view word : {"READONLY", "LOADING", "NOAUTH", "MASTERDOWN"}) {
+    if (error.starts_with(word)) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+Connection::Connection(Surroundings& surroundings)
+    : around_(surroundings), place_(Shown(surroundings.options)), resolver_(surroundings.wake) {}
+
+bool Connection::accepts() const noexcept {
+  if (state_ == State::kReady) return !stalled_;
+  return failures_ == 0;
+}
+
+// ---- Calls ------------------------------------------------------------------------------------------------------------------------
+
+void Connection::Send(const CallPtr& call) {
+  if (call->ended()) return;
+  if (state_ == State::kReady) {
+    Write(call);
+  } else {
+    pending_.push_back(call);
+  }
+}
+
+void Connection::Write(const CallPtr& call) {
+  if (call->is_forget) {
+    stream_->Write(call->body);
+  } else {
+    PublishNumbers(*call->operation);
+    std::string head;
+    PutArrayHeader(head, 2 + call->arguments);
+    PutArgument(head, "EVALSHA");
+    PutArgument(head, script_);
+    stream_->Write(head);
+    stream_->Write(call->body);
+  }
+  Await(Kind::kCall, call);
+}
+
+/// Says what the fingerprints stand for, once in a while, so that a gateway that meets a state with another rule set can convert it.
+void Connection::PublishNumbers(const Operation& operation) {
+  for (const Charge& charge : operation.charges) {
+    const uint32_t fingerprint = Fingerprint(*charge.numbers);
+    if (!published_.insert(fingerprint).second) continue;
+    stream_->Write(
+        MakeCommand({"HSET", NumbersKey(around_.options), FieldOf(fingerprint), ToText(charge.numbers->spec)}));
+    Await(Kind::kNumbers);
+  }
+}
+
+void Connection::Await(Kind kind, CallPtr call) { awaited_.push_back({kind, std::move(call), Clock::now()}); }
+
+// ---- Making and losing the connection ---------------------------------------------------------------------------------------------
+
+void Connection::Begin() {
+  attempt_since_ = Clock::now();
+  endpoints_.clear();
+  next_endpoint_ = 0;
+  const Options& options = around_.options;
+  if (options.is_unix()) {
+    endpoints_ = {UnixEndpoint(options.path)};
+    Connect();
+    return;
+  }
+  state_ = State::kResolving;
+  if (auto found = resolver_.Begin(options.host, options.port)) {
+    endpoints_ = std::move(found->endpoints);
+    if (endpoints_.empty()) return Drop(found->fault);
+    Connect();
+  }
+}
+
+void Connection::Connect() {
+  state_ = State::kConnecting;
+  stream_ = std::make_unique<Stream>(endpoints_[next_endpoint_++], around_.tls.get());
+  reader_.emplace();
+  in_.clear();
+  published_.clear();
+  awaited_.clear();
+  if (!stream_->open()) return Drop(stream_->fault());
+  SetUp();
+}
+
+void Connection::SetUp() {
+  const Options& options = around_.options;
+  if (!options.password.empty()) {
+    stream_->Write(options.user.empty() ? MakeCommand({"AUTH", options.password})
+                                        : MakeCommand({"AUTH", options.user, options.password}));
+    Await(Kind::kAuth);
+  }
+  if (options.database != 0) {
+    stream_->Write(MakeCommand({"SELECT", std::to_string(options.database)}));
+    Await(Kind::kSelect);
+  }
+  stream_->Write(MakeCommand({"SCRIPT", "LOAD", kDecideScript}));
+  Await(Kind::kScript);
+}
+
+void Connection::Drop(const std::string& why) {
+  const bool was_ready = state_ == State::kReady;
+  const bool was_used = std::ranges::any_of(awaited_, [](const Awaited& one) { return one.call != nullptr; });
+  if (state_ == State::kConnecting && next_endpoint_ < endpoints_.size()) return Connect();
+  stream_.reset();
+  reader_.reset();
+  stalled_ = false;
+  state_ = State::kWaiting;
+  if (was_ready && !was_used && failures_ == 0) {
+    // A server that closes an idle connection has not failed.
+    retry_at_ = Clock::now();
+  } else {
+    retry_at_ = Clock::now() + around_.Backoff(++failures_);
+    Report(ratel::Report::kWarning, place_ + ": " + Printable(why));
+  }
+  Close(Status::kStore);
+}
+
+void Connection::Close(Status status) noexcept {
+  for (; !awaited_.empty(); awaited_.pop_front()) {
+    if (awaited_.front().call != nullptr) awaited_.front().call->End(status);
+  }
+  for (; !pending_.empty(); pending_.pop_front()) pending_.front()->End(status);
+}
+
+void Connection::Report(ratel::Report level, std::string text) {
+  const auto now = Clock::now();
+  if (text == told_ && now - told_at_ < kRepeatMessage) return;
+  told_ = std::move(text);
+  told_at_ = now;
+  around_.report(level, told_);
+}
+
+// ---- The loop's turns -------------------------------------------------------------------------------------------------------------
+
+void Connection::Tick(Clock::time_point now) {
+  switch (state_) {
+    case State::kWaiting:
+      if (now >= retry_at_) Begin();
+      return;
+    case State::kResolving:
+      if (auto found = resolver_.Take()) {
+        endpoints_ = std::move(found->endpoints);
+        if (endpoints_.empty()) return Drop(found->fault);
+        return Connect();
+      }
+      // The look-up cannot be ended; whoever waits for it can be told.
+      if (now - attempt_since_ >= kConnectTimeout && failures_ == 0) {
+        failures_ = 1;
+        Report(ratel::Report::kWarning, place_ + ": the host's name takes long to resolve");
+        Close(Status::kStore);
+      }
+      return;
+    case State::kConnecting:
+      if (now - attempt_since_ < kConnectTimeout) return;
+      next_endpoint_ = endpoints_.size();
+      return Drop("no connection within 1 s");
+    case State::kReady:
+      if (now >= republish_at_) {
+        published_.clear();
+        republish_at_ = now + kRepublish;
+      }
+      if (awaited_.empty()) return;
+      const auto silent = now - awaited_.front().since;
+      if (silent >= std::max<Clock::duration>(kSilenceTimeout, 4 * around_.options.deadline))
+        return Drop("no reply for a second");
+      if (silent >= 2 * around_.options.deadline) stalled_ = true;
+      return;
+  }
+}
+
+Clock::time_point Connection::NextTick() const noexcept {
+  switch (state_) {
+    case State::kWaiting:
+      return retry_at_;
+    case State::kResolving:
+      return failures_ == 0 ? attempt_since_ + kConnectTimeout : Clock::time_point::max();
+    case State::kConnecting:
+      return attempt_since_ + kConnectTimeout;
+    case State::kReady:
+      break;
+  }
+  if (awaited_.empty()) return Clock::time_point::max();
+  const auto since = awaited_.front().since;
+  if (!stalled_) return since + 2 * around_.options.deadline;
+  return since + std::max<Clock::duration>(kSilenceTimeout, 4 * around_.options.deadline);
+}
+
+pollfd Connection::Wanted() const noexcept {
+  if (stream_ == nullptr || !stream_->open()) return {-1, 0, 0};
+  return {stream_->fd(), stream_->events(), 0};
+}
+
+void Connection::Flush() {
+  if (stream_ != nullptr && !stream_->Flush()) Drop(stream_->fault());
+}
+
+void Connection::OnEvents(short events) {
+  if (stream_ == nullptr || events == 0) return;
+  if (!stream_->FinishConnect()) return Drop(stream_->fault());
+  if ((events & (POLLIN | POLLHUP | POLLERR)) == 0) return;
+  in_.clear();
+  const bool open = stream_->Read(in_);
+  const std::string why = open ? "" : stream_->fault();
+  if (reader_->Feed(in_)) {
+    while (reader_.has_value()) {
+      const ReplyPtr reply = reader_->Next();
+      if (reply == nullptr) break;
+      OnReply(*reply);
+    }
+  }
+  if (!reader_.has_value()) return;  // a reply has ended the connection
+  if (reader_->failed()) return Drop("not the Redis protocol: " + reader_->fault());
+  if (!open) Drop(why);
+}
+
+// ---- Replies ----------------------------------------------------------------------------------------------------------------------
+
+void Connection::OnReply(const redisReply& reply) {
+  if (awaited_.empty()) return Drop("a reply that nobody asked for");
+  stalled_ = false;
+  const Awaited one = std::move(awaited_.front());
+  awaited_.pop_front();
+  switch (one.kind) {
+    case Kind::kAuth:
+    case Kind::kSelect:
+    case Kind::kScript:
+      return OnSetUpReply(one.kind, reply);
+    case Kind::kScriptAgain:
+    case Kind::kNumbers:
+      if (IsError(reply)) Report(ratel::Report::kWarning, place_ + ": " + Printable(TextOf(reply)));
+      return;
+    case Kind::kLookUp:
+      return OnLookUp(one.call, reply);
+    case Kind::kCall:
+      return OnCallReply(one.call, reply);
+  }
+}
+
+void Connection::OnSetUpReply(Kind kind, const redisReply& reply) {
+  if (IsError(reply)) {
+    next_endpoint_ = endpoints_.size();
+    const char* step = kind == Kind::kAuth ? "AUTH: " : kind == Kind::kSelect ? "SELECT: " : "SCRIPT LOAD: ";
+    return Drop(step + std::string(TextOf(reply)));
+  }
+  if (kind != Kind::kScript) return;
+  script_ = TextOf(reply);
+  state_ = State::kReady;
+  republish_at_ = Clock::now() + kRepublish;
+  if (failures_ != 0) Report(ratel::Report::kInfo, place_ + ": connected again");
+  for (; !pending_.empty(); pending_.pop_front()) Send(pending_.front());
+}
+
+void Connection::OnCallReply(const CallPtr& call, const redisReply& reply) {
+  if (IsError(reply)) return OnCallError(call, TextOf(reply));
+  failures_ = 0;
+  if (call->is_forget) return call->End(Status::kOk);
+  if (!call->ended()) OnDecision(call, TextOf(reply));
+}
+
+void Connection::OnCallError(const CallPtr& call, std::string_view text) {
+  if (text.starts_with("NOSCRIPT") && !call->ended() && !call->script_reloaded) {
+    // Nothing was carried out. Whoever restarted the server or flushed its scripts has not asked us.
+    call->script_reloaded = true;
+    stream_->Write(MakeCommand({"SCRIPT", "LOAD", kDecideScript}));
+    Await(Kind::kScriptAgain);
+    return Write(call);
+  }
+  if (EndsConnection(text)) {
+    call->End(Status::kStore);
+    return Drop(std::string(text));
+  }
+  Report(ratel::Report::kWarning, place_ + ": " + Printable(text));
+  call->End(Status::kStore);
+}
+
+void Connection::OnDecision(const CallPtr& call, std::string_view bytes) {
+  const auto reply = ReadReply(*call->operation, bytes);
+  if (!reply) {
+    Report(ratel::Report::kError, place_ + ": a reply that the script does not make");
+    return call->End(Status::kStore);
+  }
+  if (reply->verdict == Verdict::kStale) {
+    if (!call->looked_up) call->stale_reply = bytes;
+    return Convert(call, *reply);
+  }
+  if (!redis::Conclude(*call->operation, *reply)) {
+    assert(!"the script and the engine's steps decide differently");
+    Report(ratel::Report::kError, place_ + ": the script and the engine decide differently; this is a fault of Ratel");
+    return call->End(Status::kInternal);
+  }
+  call->End(Status::kOk);
+}
+
+// ---- States under other numbers ---------------------------------------------------------------------------------------------------
+
+const Numbers* Connection::NumbersOf(const Charge& charge, uint32_t fingerprint) const {
+  for (uint32_t version = 0; version <= UINT16_MAX; ++version) {
+    const Numbers* numbers = charge.history->At(static_cast<uint16_t>(version));
+    if (numbers == nullptr) break;
+    if (Fingerprint(*numbers) == fingerprint) return numbers;
+  }
+  const auto found = around_.known.find(fingerprint);
+  if (found == around_.known.end()) return nullptr;
+  return found->second.spec.algorithm == charge.numbers->spec.algorithm ? &found->second : nullptr;
+}
+
+void Connection::Convert(const CallPtr& call, const Reply& reply) {
+  Operation& operation = *call->operation;
+  std::vector<Replacement> replacements(operation.charges.size());
+  std::vector<std::string> unknown;
+  for (size_t i = 0; i < operation.charges.size(); ++i) {
+    const Charge& charge = operation.charges[i];
+    const auto fingerprint = StaleFingerprint(charge, reply.states[i]);
+    if (!fingerprint) continue;
+    const Numbers* from = NumbersOf(charge, *fingerprint);
+    if (from == nullptr) unknown.push_back(FieldOf(*fingerprint));
+    replacements[i] = Replace(charge, reply.states[i], from, reply.now);
+  }
+  if (!unknown.empty() && !call->looked_up) {
+    call->looked_up = true;
+    std::string command;
+    PutArrayHeader(command, 2 + unknown.size());
+    PutArgument(command, "HMGET");
+    PutArgument(command, NumbersKey(around_.options));
+    for (const std::string& field : unknown) PutArgument(command, field);
+    stream_->Write(command);
+    return Await(Kind::kLookUp, call);
+  }
+  if (++call->conversions > kMostConversions) {
+    Report(ratel::Report::kWarning, place_ + ": gateways with different rules keep converting one key");
+    return call->End(Status::kStore);
+  }
+  call->body.clear();
+  PutDecide(call->body, around_.options, operation, replacements);
+  Write(call);
+}
+
+void Connection::OnLookUp(const CallPtr& call, const redisReply& reply) {
+  if (call->ended()) return;
+  if (IsError(reply)) return OnCallError(call, TextOf(reply));
+  for (size_t i = 0; reply.type == REDIS_REPLY_ARRAY && i < reply.elements; ++i) {
+    const auto numbers = NumbersFromText(TextOf(*reply.element[i]));
+    if (numbers) around_.known.insert_or_assign(Fingerprint(*numbers), *numbers);
+  }
+  const auto stale = ReadReply(*call->operation, call->stale_reply);
+  if (!stale) return call->End(Status::kInternal);
+  Convert(call, *stale);
+}
+
+}  // namespace ratel::redis

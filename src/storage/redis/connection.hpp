@@ -1,0 +1,103 @@
+// One connection to one server: set up, kept up, and used for many calls at once whose replies come in order.
+//
+//            retry_at              address            socket, AUTH, SELECT, SCRIPT LOAD
+//   waiting ----------> resolving ---------> connecting ------------------------------> ready
+//      ^                    |                    |                                       |
+//      '--------------------'--------------------'--------- any failure ----------------'
+//
+// A call whose deadline passes ends at once and leaves its place in the queue, so that the late reply is matched to it and dropped. A call that was
+// written and whose reply is lost ends with Status::kStore: it is never sent again, as it may have been carried out. The I/O thread only.
+#pragma once
+
+#include <poll.h>
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_set>
+#include <vector>
+
+#include "storage/redis/call.hpp"
+#include "storage/redis/exchange.hpp"
+#include "storage/redis/reply_reader.hpp"
+#include "storage/redis/resolver.hpp"
+#include "storage/redis/stream.hpp"
+#include "storage/redis/surroundings.hpp"
+
+namespace ratel::redis {
+
+class Connection {
+ public:
+  explicit Connection(Surroundings& surroundings);
+
+  /// Whether a call has a chance: the connection is up and answers, or it is being made for the first time. Everything else fails at once.
+  bool accepts() const noexcept;
+  bool ready() const noexcept { return state_ == State::kReady; }
+  /// Takes a call; it ends by its reply, by a failure of the connection, or from outside at its deadline.
+  void Send(const CallPtr& call);
+  /// Does what the time has come for. Call it in every turn of the loop, before Flush.
+  void Tick(Clock::time_point now);
+  /// Sends what has been queued in this turn.
+  void Flush();
+  /// When Tick has something to do at the latest.
+  Clock::time_point NextTick() const noexcept;
+  /// What to poll for; fd -1 when there is nothing.
+  pollfd Wanted() const noexcept;
+  void OnEvents(short events);
+  /// Ends all calls and the connection; the next attempt is made after a while.
+  void Drop(const std::string& why);
+  /// Ends all calls.
+  void Close(Status status) noexcept;
+
+ private:
+  enum class State : uint8_t { kWaiting, kResolving, kConnecting, kReady };
+  enum class Kind : uint8_t { kAuth, kSelect, kScript, kScriptAgain, kNumbers, kLookUp, kCall };
+  struct Awaited {
+    Kind kind;
+    CallPtr call;
+    Clock::time_point since;
+  };
+
+  void Begin();
+  void Connect();
+  void SetUp();
+  void Await(Kind kind, CallPtr call = nullptr);
+  void Write(const CallPtr& call);
+  void PublishNumbers(const Operation& operation);
+  void OnReply(const redisReply& reply);
+  void OnSetUpReply(Kind kind, const redisReply& reply);
+  void OnCallReply(const CallPtr& call, const redisReply& reply);
+  void OnCallError(const CallPtr& call, std::string_view text);
+  void OnDecision(const CallPtr& call, std::string_view bytes);
+  void OnLookUp(const CallPtr& call, const redisReply& reply);
+  void Convert(const CallPtr& call, const Reply& reply);
+  const Numbers* NumbersOf(const Charge& charge, uint32_t fingerprint) const;
+  void Report(ratel::Report level, std::string text);
+
+  Surroundings& around_;
+  const std::string place_;  ///< for messages
+  State state_ = State::kWaiting;
+  Clock::time_point retry_at_{};
+  Clock::time_point attempt_since_{};
+  Clock::time_point republish_at_{};
+  unsigned failures_ = 0;
+  bool stalled_ = false;
+  std::string told_;  ///< the last message, not to be repeated at once
+  Clock::time_point told_at_{};
+
+  Resolver resolver_;
+  std::vector<Endpoint> endpoints_;
+  size_t next_endpoint_ = 0;
+  std::unique_ptr<Stream> stream_;
+  std::optional<ReplyReader> reader_;
+  std::string in_;
+  std::string script_;  ///< its SHA-1, as the server says it
+  std::deque<Awaited> awaited_;
+  std::deque<CallPtr> pending_;             ///< not yet written: the connection is being made
+  std::unordered_set<uint32_t> published_;  ///< fingerprints
+};
+
+}  // namespace ratel::redis

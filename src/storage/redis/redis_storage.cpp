@@ -1,0 +1,335 @@
+#include "storage/redis/redis_storage.hpp"
+
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+#include <system_error>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "storage/redis/command.hpp"
+#include "storage/redis/connection.hpp"
+#include "storage/redis/exchange.hpp"
+
+namespace ratel {
+namespace redis {
+namespace {
+
+/// Waits for completions on the calling thread.
+class Waiter final : public Completion {
+ public:
+  void Finish(Status status) noexcept override {
+    const std::lock_guard lock(mutex_);
+    status_ = status;
+    done_ = true;
+    // Told under the lock: whoever waits destroys this.
+    ended_.notify_one();
+  }
+  Status Wait() {
+    std::unique_lock lock(mutex_);
+    ended_.wait(lock, [this] { return done_; });
+    return status_;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable ended_;
+  bool done_ = false;
+  Status status_ = Status::kInternal;
+};
+
+/// Wakes a poll() from any thread.
+class Bell {
+ public:
+  Bell() : fd_(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {
+    if (fd_ < 0) throw std::system_error(errno, std::generic_category(), "eventfd");
+  }
+  ~Bell() { close(fd_); }
+  Bell(const Bell&) = delete;
+  Bell& operator=(const Bell&) = delete;
+  int fd() const noexcept { return fd_; }
+  void Ring() const noexcept {
+    const uint64_t one = 1;
+    static_cast<void>(!write(fd_, &one, sizeof one));
+  }
+  void Quiet() const noexcept {
+    uint64_t rings = 0;
+    static_cast<void>(!read(fd_, &rings, sizeof rings));
+  }
+
+ private:
+  int fd_;
+};
+
+/// Messages on their way to whoever is told, who may come later. Any threads.
+class Messages {
+ public:
+  void TellTo(Reporter reporter) {
+    std::vector<std::pair<Report, std::string>> kept;
+    {
+      const std::lock_guard lock(mutex_);
+      reporter_ = std::make_shared<const Reporter>(std::move(reporter));
+      kept.swap(kept_);
+    }
+    for (const auto& [level, text] : kept) Say(level, text);
+  }
+  void Say(Report level, const std::string& text) {
+    std::shared_ptr<const Reporter> reporter;
+    {
+      const std::lock_guard lock(mutex_);
+      reporter = reporter_;
+      if (reporter == nullptr && kept_.size() < kMostKept) kept_.emplace_back(level, text);
+    }
+    if (reporter != nullptr) (*reporter)(level, text);
+  }
+
+ private:
+  static constexpr size_t kMostKept = 16;
+  std::mutex mutex_;
+  std::shared_ptr<const Reporter> reporter_;
+  std::vector<std::pair<Report, std::string>> kept_;
+};
+
+class RedisStorage final : public Storage {
+ public:
+  RedisStorage(const Options& options, std::shared_ptr<const TlsContext> tls)
+      : around_{options,
+                std::move(tls),
+                [this] { bell_.Ring(); },
+                [this](Report level, const std::string& text) { messages_.Say(level, text); },
+                {}} {
+    for (uint32_t i = 0; i < options.connections; ++i) connections_.push_back(std::make_unique<Connection>(around_));
+    thread_ = std::thread([this] { Run(); });
+  }
+  ~RedisStorage() override { RedisStorage::Stop(); }
+  RedisStorage(const RedisStorage&) = delete;
+  RedisStorage& operator=(const RedisStorage&) = delete;
+
+  Status Apply(Operation& operation) noexcept override {
+    try {
+      Waiter waiter;
+      CallPtr call = NewCall(operation, waiter);
+      const Status status = Submit({&call, 1}, true);
+      return status == Status::kOk ? waiter.Wait() : status;
+    } catch (const std::bad_alloc&) {
+      return Status::kNoMemory;
+    }
+  }
+
+  void ApplyMany(std::span<Operation> operations, std::span<Status> statuses) noexcept override {
+    try {
+      std::vector<Waiter> waiters(operations.size());
+      std::vector<CallPtr> calls;
+      calls.reserve(operations.size());
+      for (size_t i = 0; i < operations.size(); ++i) calls.push_back(NewCall(operations[i], waiters[i]));
+      // All in one, so that they go out in one write and in order.
+      const Status status = Submit(calls, true);
+      for (size_t i = 0; i < operations.size(); ++i) statuses[i] = status == Status::kOk ? waiters[i].Wait() : status;
+    } catch (const std::bad_alloc&) {
+      std::ranges::fill(statuses, Status::kNoMemory);
+    }
+  }
+
+  Status ApplyAsync(Operation& operation, Completion& done) noexcept override {
+    try {
+      CallPtr call = NewCall(operation, done);
+      return Submit({&call, 1}, false);
+    } catch (const std::bad_alloc&) {
+      return Status::kNoMemory;
+    }
+  }
+
+  Status EvictIdle(Micros, uint64_t& evicted) noexcept override {
+    evicted = 0;
+    return Status::kUnsupported;
+  }
+  Status KeyCount(uint64_t& keys) noexcept override {
+    keys = 0;
+    return Status::kUnsupported;
+  }
+
+  void TellTo(Reporter reporter) noexcept override {
+    try {
+      messages_.TellTo(std::move(reporter));
+    } catch (const std::bad_alloc&) {
+      // It goes without messages.
+    }
+  }
+
+  void Stop() noexcept override {
+    {
+      const std::lock_guard lock(mutex_);
+      stopping_ = true;
+    }
+    bell_.Ring();
+    if (thread_.joinable()) thread_.join();
+  }
+
+ private:
+  /// Hands calls to the I/O thread. kOk: each will be ended. Anything else, or an exception: none will.
+  Status Submit(std::span<CallPtr> calls, bool waits) {
+    if (down_.load(std::memory_order_relaxed)) return Status::kStore;
+    // To wait for this very thread would be for ever.
+    if (waits && std::this_thread::get_id() == thread_.get_id()) return Status::kState;
+    bool ring = false;
+    {
+      const std::lock_guard lock(mutex_);
+      if (stopping_) return Status::kCancelled;
+      submitted_.reserve(submitted_.size() + calls.size());
+      for (CallPtr& call : calls) submitted_.push_back(std::move(call));
+      ring = std::exchange(asleep_, false);
+    }
+    if (ring) bell_.Ring();
+    return Status::kOk;
+  }
+
+  CallPtr NewCall(Operation& operation, Completion& done) const {
+    auto call = std::make_shared<Call>();
+    call->operation = &operation;
+    call->done = &done;
+    call->deadline = Clock::now() + around_.options.deadline;
+    if (operation.mode == Mode::kForget) {
+      call->is_forget = true;
+      PutArrayHeader(call->body, 1 + operation.charges.size());
+      PutArgument(call->body, "DEL");
+      for (const Charge& charge : operation.charges) PutArgument(call->body, KeyName(around_.options, charge));
+    } else {
+      call->arguments = DecideArguments(operation);
+      PutDecide(call->body, around_.options, operation, {});
+    }
+    return call;
+  }
+
+  // ---- The I/O thread -------------------------------------------------------------------------------------------------------------
+
+  void Run() {
+    for (;;) {
+      try {
+        if (!Turn()) break;
+      } catch (const std::bad_alloc&) {
+        for (const CallPtr& call : taken_) call->End(Status::kNoMemory);
+        for (const auto& connection : connections_) connection->Drop("out of memory");
+      }
+    }
+    for (const CallPtr& call : deadlines_) call->End(Status::kCancelled);
+    for (const auto& connection : connections_) connection->Close(Status::kCancelled);
+    const std::lock_guard lock(mutex_);
+    for (const CallPtr& call : submitted_) call->End(Status::kCancelled);
+  }
+
+  /// One round: what was asked goes out in one write for each connection, what has come is answered. False when it is over.
+  bool Turn() {
+    taken_.clear();
+    {
+      const std::lock_guard lock(mutex_);
+      if (stopping_) return false;
+      taken_.swap(submitted_);
+    }
+    const auto now = Clock::now();
+    for (const auto& connection : connections_) connection->Tick(now);
+    if (!taken_.empty()) SendTaken();
+    for (const auto& connection : connections_) connection->Flush();
+    Expire(now);
+    const auto accepts = [](const auto& connection) { return connection->accepts(); };
+    down_.store(std::ranges::none_of(connections_, accepts), std::memory_order_relaxed);
+    Poll();
+    return true;
+  }
+
+  void SendTaken() {
+    Connection* connection = Route();
+    for (const CallPtr& call : taken_) {
+      if (connection == nullptr) {
+        call->End(Status::kStore);
+        continue;
+      }
+      deadlines_.push_back(call);
+      connection->Send(call);
+    }
+  }
+
+  /// The next connection in turn that is up, else one that is just being made; nullptr when none has a chance.
+  Connection* Route() noexcept {
+    Connection* second_best = nullptr;
+    for (size_t i = 0; i < connections_.size(); ++i) {
+      next_ = (next_ + 1) % connections_.size();
+      Connection* connection = connections_[next_].get();
+      if (!connection->accepts()) continue;
+      if (connection->ready()) return connection;
+      second_best = connection;
+    }
+    return second_best;
+  }
+
+  /// Ends what is late. Calls stand in order of their deadlines.
+  void Expire(Clock::time_point now) {
+    while (!deadlines_.empty() && (deadlines_.front()->ended() || deadlines_.front()->deadline <= now)) {
+      const CallPtr call = std::move(deadlines_.front());
+      deadlines_.pop_front();
+      if (call->ended()) continue;
+      call->End(Status::kStore);
+    }
+  }
+
+  void Poll() {
+    auto until = Clock::time_point::max();
+    if (!deadlines_.empty()) until = deadlines_.front()->deadline;
+    wanted_.assign(1, {bell_.fd(), POLLIN, 0});
+    for (const auto& connection : connections_) {
+      until = std::min(until, connection->NextTick());
+      wanted_.push_back(connection->Wanted());
+    }
+    int timeout = -1;
+    if (until != Clock::time_point::max()) {
+      const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - Clock::now()).count();
+      timeout = static_cast<int>(std::clamp<int64_t>(left, 0, 60'000));
+    }
+    {
+      const std::lock_guard lock(mutex_);
+      if (!submitted_.empty() || stopping_) timeout = 0;
+      asleep_ = timeout != 0;
+    }
+    if (poll(wanted_.data(), wanted_.size(), timeout) <= 0) return;
+    if (wanted_[0].revents != 0) bell_.Quiet();
+    for (size_t i = 0; i < connections_.size(); ++i) connections_[i]->OnEvents(wanted_[i + 1].revents);
+  }
+
+  Bell bell_;
+  Messages messages_;
+  Surroundings around_;
+  std::vector<std::unique_ptr<Connection>> connections_;
+  size_t next_ = 0;
+  std::deque<CallPtr> deadlines_;
+  std::vector<CallPtr> taken_;
+  std::vector<pollfd> wanted_;
+
+  std::atomic<bool> down_{false};  ///< no connection has a chance: not worth a trip to the I/O thread
+  std::mutex mutex_;
+  std::vector<CallPtr> submitted_;
+  bool asleep_ = false;  ///< the I/O thread waits, or is about to: ring
+  bool stopping_ = false;
+  std::thread thread_;
+};
+
+}  // namespace
+}  // namespace redis
+
+Result<std::unique_ptr<Storage>> MakeRedisStorage(const redis::Options& options) {
+  std::shared_ptr<const redis::TlsContext> tls;
+  if (options.tls) {
+    auto made = redis::TlsContext::Make(options);
+    if (!made) return made.error();
+    tls = *made;
+  }
+  return std::unique_ptr<Storage>(std::make_unique<redis::RedisStorage>(options, std::move(tls)));
+}
+
+}  // namespace ratel

@@ -1,0 +1,139 @@
+#include "redis/server.hpp"
+
+#include <arpa/inet.h>
+#include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <stdexcept>
+#include <thread>
+
+namespace ratel::test {
+
+int FreePort() {
+  const int fd = socket(AF_INET, SOCK_STREAM, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof address;
+  const bool bound = bind(fd, reinterpret_cast<sockaddr*>(&address), size) == 0 &&
+                     getsockname(fd, reinterpret_cast<sockaddr*>(&address), &size) == 0;
+  close(fd);
+  if (!bound) throw std::runtime_error("no free port");
+  return ntohs(address.sin_port);
+}
+
+RedisServer::RedisServer(std::vector<std::string> arguments, bool start) : arguments_(std::move(arguments)) {
+  std::string pattern = (std::filesystem::temp_directory_path() / "ratel-redis-XXXXXX").string();
+  if (mkdtemp(pattern.data()) == nullptr) throw std::runtime_error("no temporary folder");
+  folder_ = pattern;
+  port_ = FreePort();
+  if (start) Start();
+}
+
+RedisServer::~RedisServer() {
+  if (running()) Kill();
+  std::error_code ignored;
+  std::filesystem::remove_all(folder_, ignored);
+}
+
+void RedisServer::Start() {
+  std::vector<std::string> line = {
+      "redis-server", "--port",       std::to_string(port_), "--bind", "127.0.0.1", "--dir",
+      folder_,        "--unixsocket", folder_ + "/s",        "--save", "",          "--appendonly",
+      "no",           "--logfile",    folder_ + "/log"};
+  line.insert(line.end(), arguments_.begin(), arguments_.end());
+  std::vector<char*> argv;
+  for (std::string& one : line) argv.push_back(one.data());
+  argv.push_back(nullptr);
+  process_ = fork();
+  if (process_ == 0) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    execvp(argv[0], argv.data());
+    _exit(127);
+  }
+  for (int attempt = 0; attempt < 1000; ++attempt) {
+    if (Answers()) return;
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    if (waitpid(process_, nullptr, WNOHANG) == process_) {
+      process_ = -1;
+      throw std::runtime_error("redis-server did not start: install redis-server, and see " + folder_ + "/log");
+    }
+  }
+  throw std::runtime_error("redis-server does not answer");
+}
+
+void RedisServer::Kill() {
+  kill(process_, SIGKILL);
+  waitpid(process_, nullptr, 0);
+  process_ = -1;
+}
+
+void RedisServer::Pause() { kill(process_, SIGSTOP); }
+void RedisServer::Resume() { kill(process_, SIGCONT); }
+
+std::string RedisServer::url(std::string_view options) const {
+  return "redis://127.0.0.1:" + std::to_string(port_) + "/0?" + std::string(options);
+}
+std::string RedisServer::unix_url(std::string_view options) const {
+  return "unix://" + folder_ + "/s?" + std::string(options);
+}
+
+bool RedisServer::Answers() {
+  // An error is an answer, too.
+  redisContext* context = redisConnectUnix((folder_ + "/s").c_str());
+  auto* reply =
+      context != nullptr && context->err == 0 ? static_cast<redisReply*>(redisCommand(context, "PING")) : nullptr;
+  const bool answers = reply != nullptr;
+  if (reply != nullptr) freeReplyObject(reply);
+  if (context != nullptr) redisFree(context);
+  return answers;
+}
+
+redisReply* RedisServer::Command(std::initializer_list<std::string_view> arguments) {
+  redisContext* context = redisConnectUnix((folder_ + "/s").c_str());
+  if (context == nullptr || context->err != 0) throw std::runtime_error("no connection to redis-server");
+  if (!password.empty()) freeReplyObject(redisCommand(context, "AUTH %s", password.c_str()));
+  std::vector<const char*> argv;
+  std::vector<size_t> sizes;
+  for (const std::string_view one : arguments) {
+    argv.push_back(one.data());
+    sizes.push_back(one.size());
+  }
+  auto* reply =
+      static_cast<redisReply*>(redisCommandArgv(context, static_cast<int>(argv.size()), argv.data(), sizes.data()));
+  redisFree(context);
+  if (reply == nullptr) throw std::runtime_error("no reply from redis-server");
+  return reply;
+}
+
+std::string RedisServer::Do(std::initializer_list<std::string_view> arguments) {
+  redisReply* reply = Command(arguments);
+  std::string text = reply->str == nullptr ? "" : std::string(reply->str, static_cast<size_t>(reply->len));
+  if (reply->type == REDIS_REPLY_INTEGER) text = std::to_string(reply->integer);
+  if (reply->type == REDIS_REPLY_ERROR) text = "(error) " + text;
+  freeReplyObject(reply);
+  return text;
+}
+
+long long RedisServer::Integer(std::initializer_list<std::string_view> arguments) { return std::stoll(Do(arguments)); }
+
+std::vector<std::string> RedisServer::Keys() {
+  redisReply* reply = Command({"KEYS", "*"});
+  std::vector<std::string> keys;
+  for (size_t i = 0; i < reply->elements; ++i)
+    keys.emplace_back(reply->element[i]->str, static_cast<size_t>(reply->element[i]->len));
+  freeReplyObject(reply);
+  std::ranges::sort(keys);
+  return keys;
+}
+
+}  // namespace ratel::test

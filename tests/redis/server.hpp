@@ -1,0 +1,54 @@
+// A redis-server of the test's own: on a free port of the loopback and a unix socket, in a folder of its own, stopped by its process id.
+#pragma once
+
+#include <hiredis/hiredis.h>
+
+#include <initializer_list>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace ratel::test {
+
+/// A port that nobody listens on at the moment.
+int FreePort();
+
+class RedisServer {
+ public:
+  /// Starts it and waits until it answers. `arguments` come after those that every test wants: no files, no output.
+  explicit RedisServer(std::vector<std::string> arguments = {}, bool start = true);
+  ~RedisServer();
+  RedisServer(const RedisServer&) = delete;
+  RedisServer& operator=(const RedisServer&) = delete;
+
+  void Start();
+  /// SIGKILL, and waits until it is gone.
+  void Kill();
+  void Pause();   ///< SIGSTOP
+  void Resume();  ///< SIGCONT
+  bool running() const { return process_ > 0; }
+
+  int port() const { return port_; }
+  const std::string& folder() const { return folder_; }
+  std::string url(std::string_view options = "") const;
+  std::string unix_url(std::string_view options = "") const;
+
+  /// One command on a connection of its own; the reply as text, "(error) ..." for an error.
+  std::string Do(std::initializer_list<std::string_view> arguments);
+  /// Every key, in order.
+  std::vector<std::string> Keys();
+  long long Integer(std::initializer_list<std::string_view> arguments);
+
+  std::string password;  ///< with which Do logs in
+
+ private:
+  bool Answers();
+  redisReply* Command(std::initializer_list<std::string_view> arguments);
+
+  std::string folder_;
+  int port_ = 0;
+  std::vector<std::string> arguments_;
+  int process_ = -1;
+};
+
+}  // namespace ratel::test
