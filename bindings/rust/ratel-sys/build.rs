@@ -2,6 +2,7 @@
 
 fn main() {
     println!("cargo:rerun-if-changed=build.rs");
+    println!("cargo:rerun-if-env-changed=DOCS_RS");
     if std::env::var_os("DOCS_RS").is_some() {
         return; // documentation links nothing
     }
@@ -30,33 +31,44 @@ mod found {
 mod vendored {
     use std::path::{Path, PathBuf};
 
-    const OFF: [&str; 6] = ["SHARED", "TESTS", "TOOLS", "EXAMPLES", "BENCH", "FUZZ"];
+    const ON_OR_OFF: [&str; 2] = ["OFF", "ON"];
 
     pub fn build() {
-        for folder in ["CMakeLists.txt", "VERSION", "cmake", "src", "capi", "include"] {
-            println!("cargo:rerun-if-changed=engine/{folder}");
+        for part in ["CMakeLists.txt", "VERSION", "cmake", "src", "capi", "include"] {
+            println!("cargo:rerun-if-changed=engine/{part}");
         }
         let mut config = cmake::Config::new("engine");
         config.profile("Release").define("CMAKE_INSTALL_LIBDIR", "lib");
-        for what in OFF {
-            let name = if what == "FUZZ" { "RATEL_FUZZ".into() } else { format!("RATEL_BUILD_{what}") };
-            config.define(name, "OFF");
+        for part in ["SHARED", "TESTS", "TOOLS", "EXAMPLES", "BENCH"] {
+            config.define(format!("RATEL_BUILD_{part}"), "OFF");
         }
+        config.define("RATEL_REDIS", ON_OR_OFF[usize::from(cfg!(feature = "redis"))]);
+        config.define("RATEL_REDIS_TLS", ON_OR_OFF[usize::from(cfg!(feature = "redis-tls"))]);
         let prefix = config.build();
+
         println!("cargo:rustc-link-search=native={}", prefix.join("lib").display());
         println!("cargo:rustc-link-lib=static=ratel");
-        link_yaml(&prefix.join("build/CMakeCache.txt"));
+        let cache = prefix.join("build/CMakeCache.txt");
+        link_archive(&cache, "RATEL_YAML_ARCHIVE", "yaml");
+        if cfg!(feature = "redis") {
+            link_archive(&cache, "RATEL_HIREDIS_ARCHIVE", "hiredis");
+        }
+        if cfg!(feature = "redis-tls") {
+            // Shared: other crates of the program may use OpenSSL as well, and two copies do not go together.
+            println!("cargo:rustc-link-lib=dylib=ssl");
+            println!("cargo:rustc-link-lib=dylib=crypto");
+        }
         println!("cargo:rustc-link-lib=dylib=stdc++");
         println!("cargo:include={}", prefix.join("include").display());
         println!("cargo:root={}", prefix.display());
     }
 
-    /// The archive of libyaml that the engine's own build has found.
-    fn link_yaml(cache: &Path) {
+    /// Links what the engine's own build has found.
+    fn link_archive(cache: &Path, variable: &str, library: &str) {
         let text = std::fs::read_to_string(cache).unwrap_or_else(|error| panic!("{}: {error}", cache.display()));
-        let archive = text.lines().find_map(|line| line.strip_prefix("RATEL_YAML_ARCHIVE:FILEPATH="));
-        let archive = PathBuf::from(archive.expect("the engine's build names no libyaml"));
+        let archive = text.lines().find_map(|line| line.strip_prefix(variable)?.strip_prefix(":FILEPATH="));
+        let archive = PathBuf::from(archive.unwrap_or_else(|| panic!("the engine's build has no {variable}")));
         println!("cargo:rustc-link-search=native={}", archive.parent().expect("a folder").display());
-        println!("cargo:rustc-link-lib=static=yaml");
+        println!("cargo:rustc-link-lib=static={library}");
     }
 }

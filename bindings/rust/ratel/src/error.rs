@@ -62,13 +62,13 @@ impl Detail {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Fault {
-    /// As it was given to load; "<rule>" for rules in code; empty when it is not about a file.
+    /// As it was given to load; `<rule>` for rules in code; empty when it is not about a file.
     pub file: String,
     /// From 1; 0 when it is not about a file.
     pub line: u32,
     /// From 1, in bytes; 0 when it is not about a file.
     pub column: u32,
-    /// Where in the rule set, such as "rules[2].limits[0].window".
+    /// Where in the rule set, such as `rules[2].limits[0].window`.
     pub path: String,
     /// What is wrong, and what would be right.
     pub message: String,

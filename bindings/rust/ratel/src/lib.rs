@@ -20,7 +20,8 @@
 //!
 //! - `tower`: a [`tower::RateLimitLayer`](https://docs.rs/ratel/latest/ratel/tower/) for hyper, axum and all else that speaks tower.
 //! - `axum`: the same, and it finds the peer's address and the original path where axum puts them.
-//! - `vendored`: builds the engine with the crate and links it statically. Without it pkg-config finds the engine (`ratel.pc`).
+//! - `vendored`: builds the engine with the crate and links it statically. Without it pkg-config finds the engine (`ratel.pc`), with what it was built with.
+//! - `redis`, `redis-tls`: `vendored` with the storage on Redis, and with `rediss://` for it.
 //!
 //! # Threads
 //!

@@ -92,7 +92,7 @@ pub struct Rule {
 pub struct Limit {
     /// Empty: made from the rule's name.
     pub name: String,
-    /// "user", "api_key", "ip", "global", "attribute:<name>", or several joined by ",".
+    /// `user`, `api_key`, `ip`, `global`, `attribute:<name>`, or several joined by ",".
     pub scope: String,
     /// How it counts.
     pub algorithm: Algorithm,
