@@ -9,7 +9,7 @@ use std::future::Future;
 use std::panic::panic_any;
 use std::pin::pin;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, Weak};
+use std::sync::{Arc, Mutex, Weak};
 use std::task::{Context, Poll, Wake, Waker};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use support::*;
@@ -54,19 +54,21 @@ fn clocks_that_misbehave() {
 
 #[test]
 fn a_clock_that_asks_its_limiter() {
-    let limiter: Arc<OnceLock<Limiter>> = Arc::default();
+    let limiter: Arc<Mutex<Option<Limiter>>> = Arc::default();
     let (inside, depth) = (limiter.clone(), AtomicU32::new(0));
     let clock = move || {
-        if let (Some(l), true) = (inside.get(), depth.fetch_add(1, Ordering::SeqCst) < 4) {
+        let l = inside.lock().unwrap().clone();
+        if let Some(l) = l.filter(|_| depth.fetch_add(1, Ordering::SeqCst) < 4) {
             let _ = l.allow(&orders("alice")).unwrap();
             l.metrics().unwrap();
         }
         UNIX_EPOCH + 50 * YEAR
     };
     let l = builder().clock(clock).build().unwrap();
-    limiter.set(l.clone()).unwrap();
+    *limiter.lock().unwrap() = Some(l.clone());
     let d = allow(&l, &orders("alice"));
     assert!(d.allowed() && d.remaining() == 0, "{d:?}");
+    limiter.lock().unwrap().take();
 }
 
 #[test]
@@ -181,23 +183,24 @@ fn duties_that_misbehave() {
 
 #[test]
 fn a_storage_that_asks_its_limiter() {
-    let limiter: Arc<OnceLock<Limiter>> = Arc::default();
+    let limiter: Arc<Mutex<Option<Limiter>>> = Arc::default();
     let (inside, depth) = (limiter.clone(), AtomicU32::new(0));
     let map = MapStorage::default();
     let storage = ApplyFn(move |operation: &mut Operation<'_>| {
         if depth.fetch_add(1, Ordering::SeqCst) == 0 {
-            let l = inside.get().unwrap();
-            let _ = allow(l, &orders("other"));
+            let l = inside.lock().unwrap().clone().unwrap();
+            let _ = allow(&l, &orders("other"));
             let _ = l.peek(&orders("other"))?;
             l.reload(Rules::text(RULES, "x"))?;
         }
         map.apply(operation)
     });
     let l = builder().storage(storage).build().unwrap();
-    limiter.set(l.clone()).unwrap();
+    *limiter.lock().unwrap() = Some(l.clone());
     let d = allow(&l, &orders("alice"));
     assert!(d.allowed() && d.source() == Source::Exact, "{d:?}");
     assert_eq!(l.peek(&orders("other")).unwrap().remaining(), 4);
+    limiter.lock().unwrap().take();
 }
 
 #[test]
