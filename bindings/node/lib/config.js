@@ -1,5 +1,3 @@
-'use strict'
-
 // Options and rule sets, as they are handed to the engine. What a rule may say is the engine's to judge.
 
 const native = require('./native.js')

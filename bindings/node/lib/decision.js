@@ -1,12 +1,11 @@
-'use strict'
-
 const SOURCES = ['exact', 'leased', 'cached_denial', 'local_fallback', 'fail_open', 'fail_closed', 'no_rule', 'action']
 const REASONS = ['none', 'limited', 'never_fits', 'blocked', 'store']
 const SHADOW_DENIED = 1
 const PEEKED = 2
 
 /**
- * The answer. From `limit` on it describes the binding limit, and is 0 when no limit was asked. Times are whole microseconds, the
+ * The answer. From `limit` on it describes the binding limit, and is 0 when no limit was asked. Times are whole
+ * microseconds, the
  * engine's step, and exact; the getters that end in Ms are for timers and dates.
  */
 class Decision {

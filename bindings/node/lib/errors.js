@@ -1,8 +1,9 @@
-'use strict'
-
 const native = require('./native.js')
 
-/** Why a call failed: `code` is the engine's name of it, such as RL_E_CONFIG. Rule faults tell file, line, column and path. */
+/**
+ * Why a call failed: `code` is the engine's name of it, such as RL_E_CONFIG. Rule faults tell file, line, column and
+ * path.
+ */
 class RatelError extends Error {
   constructor(code, message, place) {
     super(describe(code, message, place))

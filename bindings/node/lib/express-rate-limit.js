@@ -1,9 +1,8 @@
-'use strict'
-
 const { Hits } = require('./hits.js')
 
 /**
- * A store for express-rate-limit: `rateLimit({store: new RatelStore(), ...})`. The counts lie in Ratel's table (or in its Redis or a storage of your own); what they
+ * A store for express-rate-limit: `rateLimit({store: new RatelStore(), ...})`. The counts lie in Ratel's table (or in
+ * its Redis or a storage of your own); what they
  * mean is still express-rate-limit's. Windows are aligned to the clock, not to a key's first hit.
  */
 class RatelStore {

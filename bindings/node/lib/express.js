@@ -1,11 +1,10 @@
-'use strict'
-
 // For express, connect, and whatever else calls (req, res, next) with node's own requests, HTTP/2 ones included.
 
 const { Gate, decisionOf, fieldsOf, refusal, hold, isPromise, statusOf } = require('./http.js')
 
 /**
- * A middleware: it asks for each request, sets the header fields of the decision, and answers denials by itself: 429, 403 for action:
+ * A middleware: it asks for each request, sets the header fields of the decision, and answers denials by itself: 429,
+ * 403 for action:
  * block, 503 when the store failed and the rule is closed, with an RFC 9457 body.
  */
 function rateLimit(limiter, options = {}) {

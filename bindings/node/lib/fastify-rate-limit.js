@@ -1,5 +1,3 @@
-'use strict'
-
 const { Hits } = require('./hits.js')
 const { unsupported } = require('./errors.js')
 
@@ -12,8 +10,10 @@ function ratelStore(options = {}) {
     #hits = new Hits(options)
 
     constructor({ continueExceeding, exponentialBackoff } = {}) {
-      if (continueExceeding) throw unsupported('continueExceeding: a denied request does not lengthen a window of Ratel')
-      if (exponentialBackoff) throw unsupported('exponentialBackoff: a denied request does not lengthen a window of Ratel')
+      if (continueExceeding)
+        throw unsupported('continueExceeding: a denied request does not lengthen a window of Ratel')
+      if (exponentialBackoff)
+        throw unsupported('exponentialBackoff: a denied request does not lengthen a window of Ratel')
     }
 
     incr(key, callback, timeWindow) {

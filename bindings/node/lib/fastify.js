@@ -1,12 +1,11 @@
-'use strict'
-
 const plugin = require('fastify-plugin')
 const { Gate, decisionOf, fieldsOf, refusal, hold, statusOf } = require('./http.js')
 
 const HOOKS = ['onRequest', 'preParsing', 'preValidation', 'preHandler']
 
 /**
- * A plugin: it asks for each request in a hook (onRequest unless `hook` says otherwise), sets the header fields of the decision, and answers denials by itself.
+ * A plugin: it asks for each request in a hook (onRequest unless `hook` says otherwise), sets the header fields of the
+ * decision, and answers denials by itself.
  * A route is left out by `config: {ratel: false}`, and costs more by `config: {ratel: {cost: 5}}`.
  */
 async function ratelFastify(fastify, { limiter, hook = 'onRequest', ...options }) {

@@ -1,6 +1,5 @@
-'use strict'
-
-// The frame: the one ArrayBuffer of this environment through which requests go in and decisions come out. src/frame.h has the layout.
+// The frame: the one ArrayBuffer of this environment through which requests go in and decisions come out. src/frame.h
+// has the layout.
 
 const native = require('./native.js')
 const { Decision, bitsOf } = require('./decision.js')

@@ -1,6 +1,5 @@
-'use strict'
-
-// Counting hits for rate limiters that decide by themselves: a fixed window whose limit is out of reach, so that what is spent is the count.
+// Counting hits for rate limiters that decide by themselves: a fixed window whose limit is out of reach, so that what
+// is spent is the count.
 
 const { Limiter } = require('./limiter.js')
 const { Decision } = require('./decision.js')
@@ -67,7 +66,11 @@ class Hits {
     const request = this.#request(windowMs, key)
     const peeked = await this.#limiter.peekAsync(request)
     if (peeked.remaining === peeked.capacity) return
-    const hit = Object.assign(Object.create(Decision.prototype), peeked, { allowed: true, reason: 'none', peeked: false })
+    const hit = Object.assign(Object.create(Decision.prototype), peeked, {
+      allowed: true,
+      reason: 'none',
+      peeked: false
+    })
     await this.#limiter.settleAsync(request, hit, 0)
   }
 

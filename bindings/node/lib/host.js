@@ -1,6 +1,5 @@
-'use strict'
-
-// What the engine asks of JavaScript: a clock, a log, a storage; and the answers that come later. Nothing here throws into the engine.
+// What the engine asks of JavaScript: a clock, a log, a storage; and the answers that come later. Nothing here throws
+// into the engine.
 
 const native = require('./native.js')
 const frame = require('./frame.js')

@@ -1,6 +1,5 @@
-'use strict'
-
-// What the middlewares have in common: the question that an HTTP request is, and what its answer is told. No number is computed here.
+// What the middlewares have in common: the question that an HTTP request is, and what its answer is told. No number is
+// computed here.
 
 const frame = require('./frame.js')
 const { Limiter } = require('./limiter.js')
@@ -12,7 +11,10 @@ const OPTIONS = [...HOOKS, 'headers', 'keepDecision', 'ignoreDelay']
 const NO_LINES = []
 const asked = Symbol('ratel.asked')
 
-/** What was asked and answered for a request that came through a middleware with keepDecision, for example to settle its cost. */
+/**
+ * What was asked and answered for a request that came through a middleware with keepDecision, for example to settle
+ * its cost.
+ */
 const decisionOf = (req) => req?.[asked] ?? req?.raw?.[asked]
 
 const isPromise = (value) => typeof value?.then === 'function'
@@ -64,7 +66,10 @@ class Gate {
     this.flags = frame.id(options.headers ?? 0)
   }
 
-  /** Asks for a request: what comes of it, or a promise of that. `view` is what hooks get to see of `req`. undefined: skipped. */
+  /**
+   * Asks for a request: what comes of it, or a promise of that. `view` is what hooks get to see of `req`. undefined:
+   * skipped.
+   */
   ask(view, req, cost) {
     const { skip, user, apiKey, attributes } = this.options
     const skipped = skip?.(view)
@@ -81,7 +86,8 @@ class Gate {
     const forwarded = linesOf(req, 'forwarded')
     if (!this.limiter._answersAtOnce) return this.#wait(req, request, peer, xForwardedFor, forwarded)
     const text = this.limiter._allowHttp(request, peer, xForwardedFor, forwarded, this.flags)
-    const decision = frame.allowed() && !this.options.keepDecision && frame.delayUs() === 0 ? undefined : frame.decision(0)
+    const decision =
+      frame.allowed() && !this.options.keepDecision && frame.delayUs() === 0 ? undefined : frame.decision(0)
     if (this.options.keepDecision) {
       request.ip = this.limiter.clientIp(peer, xForwardedFor, forwarded)
       this.#keep(req, request, decision)

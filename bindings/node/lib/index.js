@@ -1,5 +1,3 @@
-'use strict'
-
 const native = require('./native.js')
 const { Limiter } = require('./limiter.js')
 const { Decision, statusOf } = require('./decision.js')

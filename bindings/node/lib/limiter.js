@@ -1,5 +1,3 @@
-'use strict'
-
 const native = require('./native.js')
 const frame = require('./frame.js')
 const { addTicket, dropTicket } = require('./host.js')
@@ -144,7 +142,10 @@ class Limiter {
   async allowAsync(request) {
     if (!this.#later) return this.allow(request)
     frame.one(this.#id, request)
-    return this.#await(() => native.allowAsync(), () => frame.decision(0))
+    return this.#await(
+      () => native.allowAsync(),
+      () => frame.decision(0)
+    )
   }
 
   /** allowRule for every storage. */
@@ -189,33 +190,66 @@ class Limiter {
     return this.#await(() => native.callLater(kind), read)
   }
 
-  /** Many questions at one instant, answered in order: a Decision each, or the RatelError of a request that was refused. */
+  /**
+   * Many questions at one instant, answered in order: a Decision each, or the RatelError of a request that was
+   * refused.
+   */
   allowMany(requests) {
     const count = countOf(requests)
-    return this.#call('allowMany', MANY, (id) => frame.many(id, requests), () => answers(count))
+    return this.#call(
+      'allowMany',
+      MANY,
+      (id) => frame.many(id, requests),
+      () => answers(count)
+    )
   }
 
   async allowManyAsync(requests) {
     const count = countOf(requests)
-    return this.#callAsync(MANY, (id) => frame.many(id, requests), () => answers(count))
+    return this.#callAsync(
+      MANY,
+      (id) => frame.many(id, requests),
+      () => answers(count)
+    )
   }
 
   /** What allow would answer now; nothing is spent. */
   peek(request) {
-    return this.#call('peek', PEEK, (id) => frame.one(id, request), () => frame.decision(0))
+    return this.#call(
+      'peek',
+      PEEK,
+      (id) => frame.one(id, request),
+      () => frame.decision(0)
+    )
   }
 
   async peekAsync(request) {
-    return this.#callAsync(PEEK, (id) => frame.one(id, request), () => frame.decision(0))
+    return this.#callAsync(
+      PEEK,
+      (id) => frame.one(id, request),
+      () => frame.decision(0)
+    )
   }
 
-  /** After the work: `actual` units (0 or more) in place of those that `decision` spent. `request` as it was given to allow. */
+  /**
+   * After the work: `actual` units (0 or more) in place of those that `decision` spent. `request` as it was given to
+   * allow.
+   */
   settle(request, decision, actual) {
-    return this.#call('settle', SETTLE, (id) => prepareSettle(id, request, decision, actual), () => frame.decision(0))
+    return this.#call(
+      'settle',
+      SETTLE,
+      (id) => prepareSettle(id, request, decision, actual),
+      () => frame.decision(0)
+    )
   }
 
   async settleAsync(request, decision, actual) {
-    return this.#callAsync(SETTLE, (id) => prepareSettle(id, request, decision, actual), () => frame.decision(0))
+    return this.#callAsync(
+      SETTLE,
+      (id) => prepareSettle(id, request, decision, actual),
+      () => frame.decision(0)
+    )
   }
 
   /** Forgets the state of every key that the request reaches. */
@@ -319,7 +353,10 @@ class Limiter {
     return this.#callAsync(KEY_COUNT, noRequest, frame.told)
   }
 
-  /** Drops every key whose state has been as new since `cutoff` (milliseconds since 1970; now when left out), and says how many. */
+  /**
+   * Drops every key whose state has been as new since `cutoff` (milliseconds since 1970; now when left out), and says
+   * how many.
+   */
   evictIdle(cutoff) {
     const us = frame.instant(cutoff)
     return this.#call('evictIdle', EVICT_IDLE, (id) => prepareCutoff(id, us), frame.told)
@@ -396,7 +433,10 @@ class Limiter {
     return this.#id === 0
   }
 
-  /** Ends the limiter. What was asked before is still answered; later calls fail with RL_E_STATE. Closing again does nothing. */
+  /**
+   * Ends the limiter. What was asked before is still answered; later calls fail with RL_E_STATE. Closing again does
+   * nothing.
+   */
   close() {
     if (this.#id === 0) return
     const id = this.#id

@@ -1,5 +1,3 @@
-'use strict'
-
 // Finds the add-on: one that was built here, else one that came with the package.
 
 const path = require('node:path')
@@ -19,7 +17,7 @@ function load() {
     }
   }
   throw new Error(
-    `ratel: no add-on for ${process.platform}-${process.arch}. Build it with: node ${path.join(root, 'scripts', 'build.js')}`
+    `ratel: no add-on for ${process.platform}-${process.arch}. Build it: node ${path.join(root, 'scripts/build.js')}`
   )
 }
 

@@ -1,8 +1,8 @@
-'use strict'
-
-// Builds the add-on into build/. As the package's install script (--unless-prebuilt) it does so only where no prebuilt one came along.
+// Builds the add-on into build/. As the package's install script (--unless-prebuilt) it does so only where no prebuilt
+// one came along.
 //
-// The engine is what the environment variable RATEL_PREFIX or pkg-config names, else the sources in engine/ (they come with the package), else
+// The engine is what the environment variable RATEL_PREFIX or pkg-config names, else the sources in engine/ (they come
+// with the package), else
 // those of the repository around. Wants cmake, a C++20 compiler, and for the engine's sources libyaml and xxHash.
 
 const { existsSync, mkdirSync, rmSync } = require('node:fs')
@@ -53,7 +53,8 @@ function engine() {
 }
 
 function checkTools() {
-  if (!succeeds('cmake', '--version')) fail(`cmake is not installed. The build wants: ${packages} (names of Debian and Ubuntu)`)
+  if (!succeeds('cmake', '--version'))
+    fail(`cmake is not installed. The build wants: ${packages} (names of Debian and Ubuntu)`)
   const compilers = process.env.CXX ? [process.env.CXX] : ['c++', 'g++', 'clang++']
   if (!compilers.some((name) => succeeds(name, '--version'))) fail(`no C++ compiler. The build wants: ${packages}`)
 }

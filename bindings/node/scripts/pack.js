@@ -1,6 +1,5 @@
-'use strict'
-
-// Before `npm pack`: copies what the engine is built from into engine/, and the licence; afterwards (--clean) takes them away.
+// Before `npm pack`: copies what the engine is built from into engine/, and the licence; afterwards (--clean) takes
+// them away.
 
 const { cpSync, rmSync, existsSync } = require('node:fs')
 const path = require('node:path')

@@ -109,7 +109,8 @@ static napi_value bind(napi_env env, napi_callback_info info) {
   rn_env *e = rn_env_of(env, info, &argc, argv);
   void *data = NULL;
   size_t size = 0;
-  if (napi_get_arraybuffer_info(env, argv[0], &data, &size) != napi_ok || size < RN_RECORDS + sizeof(rn_record)) return NULL;
+  if (napi_get_arraybuffer_info(env, argv[0], &data, &size) != napi_ok || size < RN_RECORDS + sizeof(rn_record))
+    return NULL;
   if (e->frame_ref) napi_delete_reference(env, e->frame_ref);
   e->frame_ref = NULL;
   if (napi_create_reference(env, argv[0], 1, &e->frame_ref) != napi_ok) return NULL;
@@ -201,7 +202,8 @@ static rn_env *env_new(napi_env env) {
 static bool events_begin(rn_env *e) {
   napi_value name;
   return napi_create_string_utf8(e->env, "ratel", NAPI_AUTO_LENGTH, &name) == napi_ok &&
-         napi_create_threadsafe_function(e->env, NULL, NULL, name, 0, 1, e, release, e, rn_events_run, &e->events) == napi_ok &&
+         napi_create_threadsafe_function(e->env, NULL, NULL, name, 0, 1, e, release, e, rn_events_run, &e->events) ==
+             napi_ok &&
          napi_unref_threadsafe_function(e->env, e->events) == napi_ok;
 }
 
@@ -218,7 +220,8 @@ NAPI_MODULE_INIT() {
   }
   for (size_t i = 0; i < sizeof functions / sizeof *functions; ++i) {
     napi_value function;
-    if (napi_create_function(env, functions[i].name, NAPI_AUTO_LENGTH, functions[i].function, e, &function) != napi_ok ||
+    if (napi_create_function(env, functions[i].name, NAPI_AUTO_LENGTH, functions[i].function, e, &function) !=
+            napi_ok ||
         napi_set_named_property(env, exports, functions[i].name, function) != napi_ok) {
       return NULL;
     }

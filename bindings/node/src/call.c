@@ -1,5 +1,6 @@
-/* Every question but the single decision: asked at once on JavaScript's thread, or later on a thread of its own, where the engine may wait for a
- * storage. That thread exists once per environment and takes one call after the other; libuv's pool is left to those who might have to answer. */
+/* Every question but the single decision: asked at once on JavaScript's thread, or later on a thread of its own, where
+ * the engine may wait for a storage. That thread exists once per environment and takes one call after the other;
+ * libuv's pool is left to those who might have to answer. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -47,7 +48,8 @@ static rn_call *call_new(rn_env *e, rn_limiter *limiter, int kind) {
   uint64_t attributes = 0;
   for (uint32_t i = 0; i < count; ++i) attributes += rn_record_of(&e->frame, i)->attribute_count;
   if (attributes > cursor.end) goto nonsense;
-  const uint64_t lines = kind == RN_CALL_CLIENT_IP ? 1 + (uint64_t)header->x_forwarded_for_count + header->forwarded_count : 0;
+  const uint64_t lines =
+      kind == RN_CALL_CLIENT_IP ? 1 + (uint64_t)header->x_forwarded_for_count + header->forwarded_count : 0;
   const uint64_t bytes = cursor.end - cursor.at;
   rn_call *call = malloc(sizeof *call + count * (sizeof(rl_request) + sizeof(rl_decision)) +
                          attributes * sizeof(rl_attribute) + lines * sizeof(rl_str) + bytes);
@@ -102,7 +104,8 @@ static rl_status write_text(rn_call *call, char *buffer, uint64_t room, uint64_t
       return rl_decision_problem(registry, &call->earlier, buffer, room, needed, &call->error);
     case RN_CALL_CLIENT_IP:
       return rl_client_ip(registry, call->lines[0], call->lines + 1, call->x_forwarded_for_count,
-                          call->lines + 1 + call->x_forwarded_for_count, call->forwarded_count, buffer, room, needed, &call->error);
+                          call->lines + 1 + call->x_forwarded_for_count, call->forwarded_count, buffer, room, needed,
+                          &call->error);
     case RN_CALL_DIFF:
       return rl_registry_diff(call->limiter->registry, call->config, call->flags, buffer, room, needed, &call->error);
     default:
@@ -273,7 +276,8 @@ void rn_call_done(rn_env *e, rn_call *call) {
   napi_handle_scope scope;
   if (napi_open_handle_scope(e->env, &scope) == napi_ok) {
     const bool fits = frame_holds(e, call->count);
-    napi_value argv[4] = {rn_number(e, RN_DONE), rn_number(e, call->ticket), rn_number(e, fits ? 0 : call->count), NULL};
+    napi_value argv[4] = {rn_number(e, RN_DONE), rn_number(e, call->ticket), rn_number(e, fits ? 0 : call->count),
+                          NULL};
     if (!fits) rn_dispatch(e, 3, argv); /* asks for a frame that holds it */
     if (frame_holds(e, call->count)) {
       argv[2] = rn_number(e, 0);

@@ -3,9 +3,9 @@
 
 #include "env.h"
 
-#define RN_ARGUMENTS(count)        \
-  size_t argc = (count);           \
-  napi_value argv[(count)];        \
+#define RN_ARGUMENTS(count)                      \
+  size_t argc = (count);                         \
+  napi_value argv[(count)];                      \
   rn_env *e = rn_env_of(env, info, &argc, argv); \
   rn_error error = RL_ERROR_INIT
 

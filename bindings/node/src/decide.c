@@ -4,12 +4,13 @@
 
 #include "env.h"
 
-enum { RN_ATTRIBUTES = 64 };  /* more than the engine takes are refused by it */
+enum { RN_ATTRIBUTES = 64 }; /* more than the engine takes are refused by it */
 enum { RN_LINES = 64, RN_FIELDS = 4096 };
 
 _Static_assert(sizeof(rl_attribute) == 2 * sizeof(rl_str), "attributes are read as a list of strings");
 
-/* A single request, with the bytes it borrows: those of the frame, or a copy where JavaScript may run meanwhile and write into the frame. */
+/* A single request, with the bytes it borrows: those of the frame, or a copy where JavaScript may run meanwhile and
+ * write into the frame. */
 typedef struct question {
   rl_request request;
   rl_attribute attributes[RN_ATTRIBUTES];
@@ -153,7 +154,8 @@ napi_value rn_allow_async(napi_env env, napi_callback_info info) {
 
 /* ---- HTTP ---- */
 
-/* Returns the header fields as lines; nothing when there are none, or (number is above 0) when they take more room than this. */
+/* Returns the header fields as lines; nothing when there are none, or (number is above 0) when they take more room than
+ * this. */
 napi_value rn_allow_http(napi_env env, napi_callback_info info) {
   rn_env *e = rn_env_of(env, info, NULL, NULL);
   rn_limiter *limiter = rn_limiter_of(e);

@@ -1,4 +1,5 @@
-/* What one JavaScript environment (the main thread, a worker) has of its own. Nothing is shared between environments. */
+/* What one JavaScript environment (the main thread, a worker) has of its own. Nothing is shared between environments.
+ */
 #ifndef RATEL_NODE_ENV_H
 #define RATEL_NODE_ENV_H
 
@@ -110,8 +111,22 @@ napi_value rn_allow_http(napi_env, napi_callback_info);
 void rn_decided(rn_env *e, void *answer); /* an answer from another thread */
 
 /* call.c */
-enum { RN_CALL_MANY, RN_CALL_PEEK, RN_CALL_SETTLE, RN_CALL_RESET, RN_CALL_EXPLAIN, RN_CALL_HEADERS, RN_CALL_PROBLEM, RN_CALL_CLIENT_IP,
-       RN_CALL_DIFF, RN_CALL_METRICS, RN_CALL_RULE_METRICS, RN_CALL_PROMETHEUS, RN_CALL_KEY_COUNT, RN_CALL_EVICT_IDLE };
+enum {
+  RN_CALL_MANY,
+  RN_CALL_PEEK,
+  RN_CALL_SETTLE,
+  RN_CALL_RESET,
+  RN_CALL_EXPLAIN,
+  RN_CALL_HEADERS,
+  RN_CALL_PROBLEM,
+  RN_CALL_CLIENT_IP,
+  RN_CALL_DIFF,
+  RN_CALL_METRICS,
+  RN_CALL_RULE_METRICS,
+  RN_CALL_PROMETHEUS,
+  RN_CALL_KEY_COUNT,
+  RN_CALL_EVICT_IDLE
+};
 napi_value rn_call_now(napi_env, napi_callback_info);
 napi_value rn_call_later(napi_env, napi_callback_info);
 void rn_call_done(rn_env *e, rn_call *call);

@@ -1,11 +1,14 @@
-/* The frame: one ArrayBuffer per environment, through which requests come in and decisions go out as plain numbers. lib/frame.js has the same layout.
+/* The frame: one ArrayBuffer per environment, through which requests come in and decisions go out as plain numbers.
+ * lib/frame.js has the same layout.
  *
  *   0    header: what the call is about, in and out
  *   512  records, 152 bytes apart: a request, and behind it its decision
- *   then the bytes of the requests, one after the other: method, path, user, api_key, ip, key; then, aligned to 4, two sizes for each attribute
- *        and the attributes' bytes; for allow_http likewise the peer's, X-Forwarded-For's and Forwarded's lines.
+ *   then the bytes of the requests, one after the other: method, path, user, api_key, ip, key; then, aligned to 4, two
+ * sizes for each attribute and the attributes' bytes; for allow_http likewise the peer's, X-Forwarded-For's and
+ * Forwarded's lines.
  *
- * All numbers are in the machine's byte order. Times are whole microseconds, the engine's step, so that doubles hold them exactly. */
+ * All numbers are in the machine's byte order. Times are whole microseconds, the engine's step, so that doubles hold
+ * them exactly. */
 #ifndef RATEL_NODE_FRAME_H
 #define RATEL_NODE_FRAME_H
 
@@ -46,8 +49,8 @@ typedef struct rn_header {
   uint32_t x_forwarded_for_count;
   uint32_t forwarded_count;
   uint32_t reserved;
-  double number;     /* in: actual units, a cutoff in microseconds; out: a count */
-  rn_answer earlier; /* in: the decision that a settle or a text is about */
+  double number;       /* in: actual units, a cutoff in microseconds; out: a count */
+  rn_answer earlier;   /* in: the decision that a settle or a text is about */
   double counters[32]; /* out: metrics, in the order of rl.h */
 } rn_header;
 
@@ -96,7 +99,8 @@ bool rn_read_list(rn_cursor *cursor, uint32_t count, rl_str *out);
 bool rn_read_request(rn_cursor *cursor, const rn_record *record, rl_attribute *attributes, rl_request *out);
 
 uint64_t rn_nanoseconds(double microseconds);
-/** For arguments of the engine, which takes 0 for "read the clock": what lies between 0 and 1 is the first instant there is. */
+/** For arguments of the engine, which takes 0 for "read the clock": what lies between 0 and 1 is the first instant
+ * there is. */
 uint64_t rn_instant(double microseconds);
 void rn_write_answer(rn_answer *out, const rl_decision *decision);
 void rn_read_answer(const rn_answer *answer, rl_decision *out);

@@ -1,5 +1,6 @@
-/* What JavaScript supplies to the engine: a clock, a log, a storage. On JavaScript's thread it is called directly. From any other thread a clock
- * and a storage are asked through an event, and that thread waits; a log is told, and nobody waits. */
+/* What JavaScript supplies to the engine: a clock, a log, a storage. On JavaScript's thread it is called directly. From
+ * any other thread a clock and a storage are asked through an event, and that thread waits; a log is told, and nobody
+ * waits. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -135,7 +136,8 @@ static void op_end(rn_env *e, uint32_t slot, rl_status status, double number) {
   const rn_op op = op_take(e, slot);
   if (op.done) rl_completion_finish(op.done, status);
   if (op.waiter) wait_end(e, op.waiter, status, number);
-  /* A thread that waited for it still reads the new states, but those are the engine's; ours have been read by rl_step. */
+  /* A thread that waited for it still reads the new states, but those are the engine's; ours have been read by rl_step.
+   */
   held_free(op.held);
 }
 
@@ -164,7 +166,8 @@ static double told(rn_env *e, napi_value value) {
   return number;
 }
 
-/* Calls lib/host.js here and now. A duty of a storage has a slot (0: it is answered at once, by a number that is negative for a failure). */
+/* Calls lib/host.js here and now. A duty of a storage has a slot (0: it is answered at once, by a number that is
+ * negative for a failure). */
 static double ask(rn_env *e, int kind, uint32_t host, uint32_t slot, const rn_wait *about) {
   double number = NAN;
   napi_handle_scope scope;
@@ -172,10 +175,18 @@ static double ask(rn_env *e, int kind, uint32_t host, uint32_t slot, const rn_wa
   napi_value argv[4] = {rn_number(e, kind), rn_number(e, host), rn_number(e, slot), NULL};
   switch (kind) {
     case RN_APPLY:
-    case RN_APPLY_ASYNC: argv[3] = keys_of(e, about->cells, about->count); break;
-    case RN_FORGET: argv[3] = rn_text(e, about->key.data, about->key.size); break;
-    case RN_SWEEP: argv[3] = rn_number(e, (double)(about->cutoff_ns / 1000)); break;
-    default: argv[3] = rn_number(e, 0); break;
+    case RN_APPLY_ASYNC:
+      argv[3] = keys_of(e, about->cells, about->count);
+      break;
+    case RN_FORGET:
+      argv[3] = rn_text(e, about->key.data, about->key.size);
+      break;
+    case RN_SWEEP:
+      argv[3] = rn_number(e, (double)(about->cutoff_ns / 1000));
+      break;
+    default:
+      argv[3] = rn_number(e, 0);
+      break;
   }
   if (argv[3]) number = told(e, rn_dispatch(e, 4, argv));
   napi_close_handle_scope(e->env, scope);
@@ -363,7 +374,8 @@ static bool lend(rn_env *e, uint32_t slot, napi_value states) {
     napi_value value;
     rl_str bytes;
     napi_valuetype type = napi_undefined;
-    if (napi_get_element(e->env, states, i, &value) != napi_ok || napi_typeof(e->env, value, &type) != napi_ok) return false;
+    if (napi_get_element(e->env, states, i, &value) != napi_ok || napi_typeof(e->env, value, &type) != napi_ok)
+      return false;
     op->cells[i].state = NULL;
     op->cells[i].state_size = 0;
     if (type == napi_undefined || type == napi_null) continue;

@@ -1,5 +1,3 @@
-'use strict'
-
 const assert = require('node:assert/strict')
 const { once } = require('node:events')
 const http = require('node:http')
@@ -68,7 +66,10 @@ test('the first 429', async (t) => {
   const { ask } = await appOf(t)
   const answers = []
   for (let i = 0; i < 4; i++) answers.push(await ask('/orders', { 'x-user': 'alice' }))
-  assert.deepEqual(answers.map((one) => one.status), [200, 200, 200, 429])
+  assert.deepEqual(
+    answers.map((one) => one.status),
+    [200, 200, 200, 429]
+  )
   assert.equal(answers[0].body, 'served')
   assert.equal(answers[0].headers['x-ratelimit-remaining'], '2')
   assert.equal(answers[0].headers.ratelimit, '"orders";r=2;t=86400')
@@ -86,7 +87,10 @@ test('the first 429', async (t) => {
 test('a cost that never fits has no Retry-After', async (t) => {
   const { ask } = await appOf(t)
   const answer = await ask('/orders', { 'x-user': 'alice', 'x-cost': '4' })
-  assert.deepEqual([answer.status, answer.headers['retry-after'], JSON.parse(answer.body).reason], [429, undefined, 'never_fits'])
+  assert.deepEqual(
+    [answer.status, answer.headers['retry-after'], JSON.parse(answer.body).reason],
+    [429, undefined, 'never_fits']
+  )
 })
 
 test('hooks', async (t) => {
@@ -100,23 +104,43 @@ test('hooks', async (t) => {
     for (const headers of list) out.push((await ask(path, headers)).status)
     return out
   }
-  assert.deepEqual(await statuses('/keys', { 'x-api-key': 'a' }, { 'x-api-key': 'a' }, { 'x-api-key': 'b' }), [200, 429, 200])
-  assert.deepEqual(await statuses('/plans', { 'x-user': 'a', 'x-plan': 'pro' }, { 'x-user': 'a', 'x-plan': 'pro' }, { 'x-user': 'a' }), [200, 429, 200])
-  assert.deepEqual(await statuses('/orders', { 'x-user': 's', 'x-cost': '3' }, { 'x-user': 's', 'x-skip': '1' }, { 'x-user': 's' }), [200, 200, 429])
+  assert.deepEqual(
+    await statuses('/keys', { 'x-api-key': 'a' }, { 'x-api-key': 'a' }, { 'x-api-key': 'b' }),
+    [200, 429, 200]
+  )
+  assert.deepEqual(
+    await statuses('/plans', { 'x-user': 'a', 'x-plan': 'pro' }, { 'x-user': 'a', 'x-plan': 'pro' }, { 'x-user': 'a' }),
+    [200, 429, 200]
+  )
+  assert.deepEqual(
+    await statuses('/orders', { 'x-user': 's', 'x-cost': '3' }, { 'x-user': 's', 'x-skip': '1' }, { 'x-user': 's' }),
+    [200, 200, 429]
+  )
   assert.equal((await ask('/orders', { 'x-skip': '1' })).headers['x-ratelimit-limit'], undefined)
 })
 
 test('hooks that take their time', async (t) => {
   const soon = (value) => new Promise((resolve) => setImmediate(resolve, value))
-  const { ask } = await appOf(t, { user: (req) => soon(req.headers['x-user']), cost: () => soon(2), skip: (req) => soon(req.headers['x-skip'] === '1') })
+  const { ask } = await appOf(t, {
+    user: (req) => soon(req.headers['x-user']),
+    cost: () => soon(2),
+    skip: (req) => soon(req.headers['x-skip'] === '1')
+  })
   assert.equal((await ask('/orders', { 'x-user': 'a' })).headers['x-ratelimit-remaining'], '1')
   assert.equal((await ask('/orders', { 'x-user': 'a' })).status, 429)
   assert.equal((await ask('/orders', { 'x-user': 'a', 'x-skip': '1' })).status, 200)
 })
 
-test('a hook that throws is the application\'s own fault', async (t) => {
+test("a hook that throws is the application's own fault", async (t) => {
   t.mock.method(console, 'error', () => {})
-  for (const user of [() => { throw new Error('mine') }, async () => { throw new Error('mine') }]) {
+  for (const user of [
+    () => {
+      throw new Error('mine')
+    },
+    async () => {
+      throw new Error('mine')
+    }
+  ]) {
     const { ask } = await appOf(t, { user })
     assert.equal((await ask('/orders')).status, 500)
   }
@@ -124,7 +148,8 @@ test('a hook that throws is the application\'s own fault', async (t) => {
 
 test('no decision: 400 for what the request is to blame for, else 503', async (t) => {
   const { ask, limiter } = await appOf(t)
-  for (const cost of ['0', '-1', '1.5', 'x', '1e30']) assert.equal((await ask('/orders', { 'x-user': 'a', 'x-cost': cost })).status, 400, cost)
+  for (const cost of ['0', '-1', '1.5', 'x', '1e30'])
+    assert.equal((await ask('/orders', { 'x-user': 'a', 'x-cost': cost })).status, 400, cost)
   assert.equal((await ask('/orders', { 'x-user': 'a' })).headers['x-ratelimit-remaining'], '2')
   limiter.close()
   const answer = await ask('/orders')
@@ -140,11 +165,17 @@ test('no decision: 400 for what the request is to blame for, else 503', async (t
 test('blocked is 403, and has no fields', async (t) => {
   const { ask } = await appOf(t)
   const answer = await ask('/shut')
-  assert.deepEqual([answer.status, JSON.parse(answer.body).reason, answer.headers['x-ratelimit-limit']], [403, 'blocked', undefined])
+  assert.deepEqual(
+    [answer.status, JSON.parse(answer.body).reason, answer.headers['x-ratelimit-limit']],
+    [403, 'blocked', undefined]
+  )
 })
 
 test('denied answers in its own way, with the fields set', async (t) => {
-  const { ask } = await appOf(t, { ...hooks, denied: (_req, res, decision) => res.status(420).json({ wait: decision.retryAfterMs > 0 }) })
+  const { ask } = await appOf(t, {
+    ...hooks,
+    denied: (_req, res, decision) => res.status(420).json({ wait: decision.retryAfterMs > 0 })
+  })
   const answer = await ask('/orders', { 'x-user': 'a', 'x-cost': '4' })
   assert.deepEqual([answer.status, answer.body, answer.headers['x-ratelimit-limit']], [420, '{"wait":true}', '3'])
 })
@@ -154,7 +185,10 @@ test('header flags', async (t) => {
   const { headers } = await ask('/orders', { 'x-user': 'a' })
   assert.deepEqual([headers['ratelimit-limit'], headers['x-ratelimit-limit']], ['3', undefined])
   assert.throws(() => rateLimit(limiterOf(t), { headers: 'x' }), { code: 'RL_E_INVALID_ARGUMENT' })
-  assert.throws(() => rateLimit(limiterOf(t), { users: () => 'x' }), { code: 'RL_E_INVALID_ARGUMENT', message: /users/ })
+  assert.throws(() => rateLimit(limiterOf(t), { users: () => 'x' }), {
+    code: 'RL_E_INVALID_ARGUMENT',
+    message: /users/
+  })
   assert.throws(() => rateLimit(limiterOf(t), { user: 'x' }), { code: 'RL_E_INVALID_ARGUMENT' })
   assert.throws(() => rateLimit({}), { code: 'RL_E_INVALID_ARGUMENT' })
 })
@@ -163,21 +197,36 @@ test('the client is the first that is not trusted, over all lines', async (t) =>
   const { ask } = await appOf(t, {})
   const statuses = []
   for (let i = 0; i < 4; i++) {
-    statuses.push((await ask('/addresses', { 'X-Forwarded-For': [`198.51.100.${i}`, '203.0.113.1', '127.0.0.9'] })).status)
+    statuses.push(
+      (await ask('/addresses', { 'X-Forwarded-For': [`198.51.100.${i}`, '203.0.113.1', '127.0.0.9'] })).status
+    )
   }
   assert.deepEqual(statuses, [200, 200, 429, 429])
   assert.equal((await ask('/addresses', { 'X-Forwarded-For': '203.0.113.2' })).status, 200)
-  assert.equal((await ask('/addresses', { Forwarded: ['for="1.2.3.4', 'for=203.0.113.1'] })).status, 429, 'a line that is cut does not swallow the next')
+  assert.equal(
+    (await ask('/addresses', { Forwarded: ['for="1.2.3.4', 'for=203.0.113.1'] })).status,
+    429,
+    'a line that is cut does not swallow the next'
+  )
 })
 
 test('store trouble follows the rule, never a 500', async (t) => {
-  const down = () => { throw new Error('down') }
+  const down = () => {
+    throw new Error('down')
+  }
   for (const storage of [{ apply: down }, { applyAsync: down }]) {
     const { ask } = await appOf(t, {}, limiterOf(t, { storage, log() {} }))
     const closed = await ask('/down')
-    assert.deepEqual([closed.status, JSON.parse(closed.body).reason, closed.headers['retry-after']], [503, 'store', undefined])
+    assert.deepEqual(
+      [closed.status, JSON.parse(closed.body).reason, closed.headers['retry-after']],
+      [503, 'store', undefined]
+    )
     assert.equal((await ask('/open')).status, 200)
-    assert.deepEqual([(await ask('/orders')).status, (await ask('/orders')).status], [200, 200], 'a local limit decides')
+    assert.deepEqual(
+      [(await ask('/orders')).status, (await ask('/orders')).status],
+      [200, 200],
+      'a local limit decides'
+    )
   }
 })
 
@@ -206,7 +255,10 @@ test('a handler settles what the work did cost', async (t) => {
 test('what a leaky bucket lets in is held back, unless it is told not to', async (t) => {
   const { ask } = await appOf(t)
   const begin = process.hrtime.bigint()
-  assert.deepEqual([(await ask('/slow', { 'x-user': 'a' })).status, (await ask('/slow', { 'x-user': 'a' })).status], [200, 200])
+  assert.deepEqual(
+    [(await ask('/slow', { 'x-user': 'a' })).status, (await ask('/slow', { 'x-user': 'a' })).status],
+    [200, 200]
+  )
   assert.ok(process.hrtime.bigint() - begin >= 400_000_000n)
   const { ask: hurried } = await appOf(t, { ...hooks, ignoreDelay: true })
   const answers = await Promise.all(Array.from({ length: 50 }, () => hurried('/slow', { 'x-user': 'b' })))
@@ -237,7 +289,8 @@ test('bodies stream through, also those of who aborts', async (t) => {
       res.send(String(received))
     } catch {}
   })
-  const post = (size) => http.request({ port, host: '127.0.0.1', path: '/any', method: 'POST', headers: { 'content-length': size } })
+  const post = (size) =>
+    http.request({ port, host: '127.0.0.1', path: '/any', method: 'POST', headers: { 'content-length': size } })
   const whole = post(1 << 20)
   whole.end(Buffer.alloc(1 << 20))
   const [res] = await once(whole, 'response')
@@ -308,17 +361,37 @@ test('mounted below a path, the whole path counts', async (t) => {
 })
 
 test('parallel requests get exactly the limit', async (t) => {
-  const { ask } = await appOf(t, hooks, limiterOf(t, { text: RULES.replace('limit: 3, window: 3d', 'limit: 50, window: 50d') }))
+  const { ask } = await appOf(
+    t,
+    hooks,
+    limiterOf(t, { text: RULES.replace('limit: 3, window: 3d', 'limit: 50, window: 50d') })
+  )
   const answers = await Promise.all(Array.from({ length: 120 }, () => ask('/orders', { 'x-user': 'p' })))
   assert.equal(answers.filter((one) => one.status === 200).length, 50)
 })
 
 test('hostile requests are limited and harm nobody', async (t) => {
   const { ask, port } = await appOf(t, hooks)
-  const odd = ['/%00', '/%ff', '/a/../../etc', '//x', '/'.repeat(500), `/${'x'.repeat(8000)}`, '/%F0%9F%98%80?a=%', '/;a=b', '/caf%C3%A9']
-  for (const path of odd) assert.ok((await ask(path, { 'x-user': 'ü', 'x-forwarded-for': '\xff\xfe' })).status < 500, path)
+  const odd = [
+    '/%00',
+    '/%ff',
+    '/a/../../etc',
+    '//x',
+    '/'.repeat(500),
+    `/${'x'.repeat(8000)}`,
+    '/%F0%9F%98%80?a=%',
+    '/;a=b',
+    '/caf%C3%A9'
+  ]
+  for (const path of odd)
+    assert.ok((await ask(path, { 'x-user': 'ü', 'x-forwarded-for': '\xff\xfe' })).status < 500, path)
   const socket = require('node:net').connect(port, '127.0.0.1')
-  socket.write(Buffer.from('GET /orders/\xe9 HTTP/1.1\r\nHost: a\r\nX-User: \xe9\xff\r\nX-Forwarded-For: \xff, 1.2.3.4\r\nConnection: close\r\n\r\n', 'latin1'))
+  socket.write(
+    Buffer.from(
+      'GET /orders/\xe9 HTTP/1.1\r\nHost: a\r\nX-User: \xe9\xff\r\nX-Forwarded-For: \xff, 1.2.3.4\r\nConnection: close\r\n\r\n',
+      'latin1'
+    )
+  )
   const text = (await socket.setEncoding('latin1').toArray()).join('')
   assert.match(text, /^HTTP\/1\.1 (200|400|404)/)
   assert.equal((await ask('/orders', { 'x-user': 'z' })).status, 200)

@@ -1,5 +1,3 @@
-'use strict'
-
 const assert = require('node:assert/strict')
 const { once } = require('node:events')
 const http2 = require('node:http2')
@@ -52,7 +50,10 @@ test('the first 429', async (t) => {
   const app = await appOf(t)
   const answers = []
   for (let i = 0; i < 4; i++) answers.push(await get(app, '/orders', { 'x-user': 'alice' }))
-  assert.deepEqual(answers.map((one) => one.statusCode), [200, 200, 200, 429])
+  assert.deepEqual(
+    answers.map((one) => one.statusCode),
+    [200, 200, 200, 429]
+  )
   assert.equal(answers[0].headers['x-ratelimit-remaining'], '2')
   assert.match(answers[3].headers['content-type'], /^application\/problem\+json/)
   assert.ok(Number(answers[3].headers['retry-after']) > 86000)
@@ -101,12 +102,20 @@ test('no decision: 400 or 503; a hook that throws is a 500 of the application', 
   const closed = await appOf(t, {}, limiter)
   limiter.close()
   assert.equal((await get(closed, '/orders')).statusCode, 503)
-  const thrower = await appOf(t, { user: () => { throw new Error('mine') } })
+  const thrower = await appOf(t, {
+    user: () => {
+      throw new Error('mine')
+    }
+  })
   assert.equal((await get(thrower, '/orders')).statusCode, 500)
 })
 
 test('bad options are refused', async (t) => {
-  for (const options of [{ limiter: 1 }, { limiter: limiterOf(t), users: 1 }, { limiter: limiterOf(t), hook: 'onSend' }]) {
+  for (const options of [
+    { limiter: 1 },
+    { limiter: limiterOf(t), users: 1 },
+    { limiter: limiterOf(t), hook: 'onSend' }
+  ]) {
     const app = Fastify()
     t.after(() => app.close())
     await assert.rejects(async () => app.register(ratel, options), /ratel|limiter|users/)
@@ -116,12 +125,17 @@ test('bad options are refused', async (t) => {
 test('the client is the first that is not trusted', async (t) => {
   const app = await appOf(t)
   const from = (chain) => get(app, '/addresses', { 'x-forwarded-for': chain }).then((one) => one.statusCode)
-  assert.deepEqual([await from('9.9.9.9, 203.0.113.1'), await from('203.0.113.1'), await from('203.0.113.1, 127.0.0.3')], [200, 200, 429])
+  assert.deepEqual(
+    [await from('9.9.9.9, 203.0.113.1'), await from('203.0.113.1'), await from('203.0.113.1, 127.0.0.3')],
+    [200, 200, 429]
+  )
   assert.equal(await from('203.0.113.2'), 200)
 })
 
 test('store trouble follows the rule; a storage may answer later', async (t) => {
-  const applyAsync = async () => { throw new Error('down') }
+  const applyAsync = async () => {
+    throw new Error('down')
+  }
   const down = await appOf(t, {}, limiterOf(t, { storage: { applyAsync }, log() {} }))
   assert.equal((await get(down, '/down')).statusCode, 503)
   assert.equal((await get(down, '/orders')).statusCode, 200)
@@ -141,7 +155,10 @@ test('unknown routes and bodies', async (t) => {
 test('what a leaky bucket lets in is held back', async (t) => {
   const app = await appOf(t)
   const begin = process.hrtime.bigint()
-  assert.deepEqual([(await get(app, '/slow', { 'x-user': 'a' })).statusCode, (await get(app, '/slow', { 'x-user': 'a' })).statusCode], [200, 200])
+  assert.deepEqual(
+    [(await get(app, '/slow', { 'x-user': 'a' })).statusCode, (await get(app, '/slow', { 'x-user': 'a' })).statusCode],
+    [200, 200]
+  )
   assert.ok(process.hrtime.bigint() - begin >= 400_000_000n)
 })
 

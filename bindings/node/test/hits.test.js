@@ -1,5 +1,3 @@
-'use strict'
-
 // The stores for express-rate-limit and @fastify/rate-limit. test/outside runs the suites of those packages.
 
 const assert = require('node:assert/strict')
@@ -64,7 +62,10 @@ test('a storage that others use too', async (t) => {
   const { store: apart } = storeOf(t, { ...shared, prefix: 'apart:' })
   assert.equal(store.localKeys, false)
   const hits = await Promise.all([store.increment('a'), other.increment('a'), apart.increment('a')])
-  assert.deepEqual(hits.map((one) => one.totalHits), [1, 2, 1])
+  assert.deepEqual(
+    hits.map((one) => one.totalHits),
+    [1, 2, 1]
+  )
   await other.decrement('a')
   assert.equal((await store.get('a')).totalHits, 1)
   await assert.rejects(store.resetAll(), /elsewhere/)
@@ -72,7 +73,8 @@ test('a storage that others use too', async (t) => {
 
 test('keys of any kind, windows of any length, options that are none', async (t) => {
   const { store } = storeOf(t)
-  for (const key of ['', 'ä', '\0', 'x'.repeat(100_000), '::1', 7]) assert.equal((await store.increment(key)).totalHits, 1)
+  for (const key of ['', 'ä', '\0', 'x'.repeat(100_000), '::1', 7])
+    assert.equal((await store.increment(key)).totalHits, 1)
   await assert.rejects(store.increment('\ud800'), { code: 'RL_E_INVALID_ARGUMENT' })
   for (const windowMs of [1, 0.5, 10 * 365 * 86_400_000]) {
     store.init({ windowMs })
@@ -123,7 +125,10 @@ test('what a store of @fastify/rate-limit refuses', async () => {
   }
   assert.throws(() => new (ratelStore({ nonsense: 1 }))({}), { code: 'RL_E_INVALID_ARGUMENT' })
   const store = new Store({})
-  const call = (name, ...given) => new Promise((resolve, reject) => store[name](given[0], (error, told) => (error ? reject(error) : resolve(told)), ...given.slice(1)))
+  const call = (name, ...given) =>
+    new Promise((resolve, reject) =>
+      store[name](given[0], (error, told) => (error ? reject(error) : resolve(told)), ...given.slice(1))
+    )
   assert.deepEqual(await call('incr', 'a', 0, 1), { current: 1, ttl: 0 })
   assert.deepEqual(await call('read', 'a', 0, 1), { current: 0, ttl: 0 })
   assert.deepEqual(await call('read', 'a', 60_000, 1), { current: 0, ttl: 0 })

@@ -1,5 +1,3 @@
-'use strict'
-
 // Clocks, logs and storages in JavaScript, and what they may do wrong.
 
 const assert = require('node:assert/strict')
@@ -8,7 +6,15 @@ const { Limiter, RatelError } = require('..')
 const { MapStorage, SlowStorage } = require('./map-storage.js')
 
 const rulesOf = (onStoreError) => [
-  { name: 'two', path: '/', scope: 'user', algorithm: 'fixed_window', limit: 2, window: '1d', on_store_error: onStoreError }
+  {
+    name: 'two',
+    path: '/',
+    scope: 'user',
+    algorithm: 'fixed_window',
+    limit: 2,
+    window: '1d',
+    on_store_error: onStoreError
+  }
 ]
 const START = 1_700_000_000_000
 const ask = (user) => ({ path: '/x', user, time: START })
@@ -16,7 +22,11 @@ const nowUs = () => START * 1000
 
 function limiterOf(t, options) {
   const told = []
-  const limiter = new Limiter({ rules: rulesOf('closed'), log: (level, text) => told.push(`${level}: ${text}`), ...options })
+  const limiter = new Limiter({
+    rules: rulesOf('closed'),
+    log: (level, text) => told.push(`${level}: ${text}`),
+    ...options
+  })
   t.after(() => limiter.close())
   return { limiter, told }
 }
@@ -37,8 +47,26 @@ test('a clock is asked once per request, in milliseconds or nanoseconds', (t) =>
 test('a clock that misbehaves', async (t) => {
   const thrown = new Error('no time')
   const broken = [
-    () => { throw thrown }, () => { throw undefined }, () => Number.NaN, () => -1, () => undefined, () => 'now', () => Number.POSITIVE_INFINITY,
-    () => new Date(), () => Promise.reject(new Error('later')), () => 2 ** 60, () => Symbol('x'), () => ({ valueOf() { throw thrown } })
+    () => {
+      throw thrown
+    },
+    () => {
+      throw undefined
+    },
+    () => Number.NaN,
+    () => -1,
+    () => undefined,
+    () => 'now',
+    () => Number.POSITIVE_INFINITY,
+    () => new Date(),
+    () => Promise.reject(new Error('later')),
+    () => 2 ** 60,
+    () => Symbol('x'),
+    () => ({
+      valueOf() {
+        throw thrown
+      }
+    })
   ]
   for (const clock of broken) {
     const { limiter } = limiterOf(t, { clock })
@@ -62,13 +90,24 @@ test('a clock that asks its limiter, and one that closes it', (t) => {
   })
   assert.equal(asking.limiter.allow({ path: '/', user: 'outer' }).remaining, 1)
   assert.equal(asking.limiter.metrics().requests, 4)
-  const closing = limiterOf(t, { clock: () => { closing.limiter.close(); return START } })
+  const closing = limiterOf(t, {
+    clock: () => {
+      closing.limiter.close()
+      return START
+    }
+  })
   assert.equal(closing.limiter.allow({ path: '/', user: 'a' }).allowed, true, 'what is under way is answered')
   assert.throws(() => closing.limiter.allow(ask('a')), { code: 'RL_E_STATE' })
 })
 
 test('a log that misbehaves', (t) => {
-  for (const log of [() => { throw new Error('x') }, () => Promise.reject(new Error('x')), () => ({ then: 1 })]) {
+  for (const log of [
+    () => {
+      throw new Error('x')
+    },
+    () => Promise.reject(new Error('x')),
+    () => ({ then: 1 })
+  ]) {
     const { limiter } = limiterOf(t, { log })
     assert.throws(() => limiter.reloadFile('/no/such/file'), { code: 'RL_E_IO' })
   }
@@ -80,7 +119,10 @@ test('a log that misbehaves', (t) => {
 test('a storage sees bytes under names that tell nothing', (t) => {
   const storage = new MapStorage(nowUs)
   const { limiter } = limiterOf(t, { storage })
-  assert.deepEqual([1, 2, 3].map(() => limiter.allow(ask('alice')).allowed), [true, true, false])
+  assert.deepEqual(
+    [1, 2, 3].map(() => limiter.allow(ask('alice')).allowed),
+    [true, true, false]
+  )
   const [[key, { state }]] = [...storage.held]
   assert.ok(state instanceof Uint8Array && !key.includes('alice'))
   assert.equal(limiter.keyCount(), 1)
@@ -94,26 +136,57 @@ test('a storage sees bytes under names that tell nothing', (t) => {
 test('two limiters with one secret share a storage', (t) => {
   const shared = { storage: new MapStorage(nowUs), secret: 'a secret of twenty bytes' }
   const limiters = [limiterOf(t, shared).limiter, limiterOf(t, shared).limiter]
-  assert.deepEqual([0, 1, 0].map((i) => limiters[i].allow(ask('a')).allowed), [true, true, false])
+  assert.deepEqual(
+    [0, 1, 0].map((i) => limiters[i].allow(ask('a')).allowed),
+    [true, true, false]
+  )
 })
 
 test('a storage that misbehaves is one that could not answer', async (t) => {
   const map = new MapStorage(nowUs)
   const broken = [
-    () => { throw new Error('down') },
-    () => { throw null },
+    () => {
+      throw new Error('down')
+    },
+    () => {
+      throw null
+    },
     () => {},
     () => 'RL_OK',
     async (op) => op.step(),
-    (op) => { op.cells[0].state = 'text'; op.step() },
-    (op) => { op.cells[0].state = [1]; op.step() },
-    (op) => { op.cells.length = 0; op.step() },
-    (op) => { op.cells[0] = undefined; op.step() },
-    (op) => Object.defineProperty(op.cells[0], 'state', { get() { throw new Error('sly') } }) && op.step(),
-    (op) => { op.step(); throw new Error('after the step') }
+    (op) => {
+      op.cells[0].state = 'text'
+      op.step()
+    },
+    (op) => {
+      op.cells[0].state = [1]
+      op.step()
+    },
+    (op) => {
+      op.cells.length = 0
+      op.step()
+    },
+    (op) => {
+      op.cells[0] = undefined
+      op.step()
+    },
+    (op) =>
+      Object.defineProperty(op.cells[0], 'state', {
+        get() {
+          throw new Error('sly')
+        }
+      }) && op.step(),
+    (op) => {
+      op.step()
+      throw new Error('after the step')
+    }
   ]
   for (const [i, apply] of broken.entries()) {
-    for (const [policy, source, allowed] of [['open', 'fail_open', true], ['closed', 'fail_closed', false], ['local', 'local_fallback', true]]) {
+    for (const [policy, source, allowed] of [
+      ['open', 'fail_open', true],
+      ['closed', 'fail_closed', false],
+      ['local', 'local_fallback', true]
+    ]) {
       const { limiter } = limiterOf(t, { rules: rulesOf(policy), storage: { apply } })
       const decision = limiter.allow(ask('a'))
       assert.deepEqual([decision.source, decision.allowed], [source, allowed], `${i} ${apply}`)
@@ -122,16 +195,41 @@ test('a storage that misbehaves is one that could not answer', async (t) => {
       assert.throws(() => limiter.reset(ask('a')), { code: 'RL_E_STORE' })
     }
   }
-  const garbage = limiterOf(t, { storage: { apply: (op) => { for (const cell of op.cells) cell.state = Buffer.from('garbage'); op.step() } } })
+  const garbage = limiterOf(t, {
+    storage: {
+      apply: (op) => {
+        for (const cell of op.cells) cell.state = Buffer.from('garbage')
+        op.step()
+      }
+    }
+  })
   assert.equal(garbage.limiter.allow(ask('a')).remaining, 1, 'bytes that are no state count as none')
-  const again = limiterOf(t, { storage: { apply: (op) => { op.step(); map.apply(op) } } })
-  assert.deepEqual([1, 2, 3].map(() => again.limiter.allow(ask('a')).allowed), [true, true, false], 'the last step counts')
+  const again = limiterOf(t, {
+    storage: {
+      apply: (op) => {
+        op.step()
+        map.apply(op)
+      }
+    }
+  })
+  assert.deepEqual(
+    [1, 2, 3].map(() => again.limiter.allow(ask('a')).allowed),
+    [true, true, false],
+    'the last step counts'
+  )
   assert.match(limiterOf(t, {}).limiter.ruleName(1), /two/)
 })
 
 test('an operation is of no use afterwards', (t) => {
   let kept
-  const { limiter } = limiterOf(t, { storage: { apply: (op) => { op.step(); kept = op } } })
+  const { limiter } = limiterOf(t, {
+    storage: {
+      apply: (op) => {
+        op.step()
+        kept = op
+      }
+    }
+  })
   limiter.allow(ask('a'))
   assert.throws(() => kept.step(), { code: 'RL_E_STATE' })
   limiter.close()
@@ -140,7 +238,15 @@ test('an operation is of no use afterwards', (t) => {
 
 test('duties that misbehave', async (t) => {
   const apply = (op) => op.step()
-  for (const wrong of [() => { throw new Error('x') }, () => Number.NaN, () => -1, () => 'many', () => Promise.reject(new Error('x'))]) {
+  for (const wrong of [
+    () => {
+      throw new Error('x')
+    },
+    () => Number.NaN,
+    () => -1,
+    () => 'many',
+    () => Promise.reject(new Error('x'))
+  ]) {
     const { limiter } = limiterOf(t, { storage: { apply, sweep: wrong, count: wrong } })
     assert.throws(() => limiter.keyCount(), { code: 'RL_E_STORE' })
     assert.throws(() => limiter.evictIdle(), { code: 'RL_E_STORE' })
@@ -157,10 +263,24 @@ test('duties that misbehave', async (t) => {
 test('a storage that asks its own limiter, and one that closes it', (t) => {
   const map = new MapStorage(nowUs)
   let depth = 0
-  const asking = limiterOf(t, { storage: { apply: (op) => { if (depth++ < 2) asking.limiter.allow(ask(`inner ${depth}`)); map.apply(op) } } })
+  const asking = limiterOf(t, {
+    storage: {
+      apply: (op) => {
+        if (depth++ < 2) asking.limiter.allow(ask(`inner ${depth}`))
+        map.apply(op)
+      }
+    }
+  })
   assert.equal(asking.limiter.allow(ask('outer')).remaining, 1)
   assert.equal(map.held.size, 3)
-  const closing = limiterOf(t, { storage: { apply: (op) => { closing.limiter.close(); op.step() } } })
+  const closing = limiterOf(t, {
+    storage: {
+      apply: (op) => {
+        closing.limiter.close()
+        op.step()
+      }
+    }
+  })
   assert.equal(closing.limiter.allow(ask('a')).allowed, true)
   assert.equal(closing.limiter.closed, true)
 })
@@ -182,12 +302,27 @@ test('a storage that answers later', async (t) => {
   assert.match(await limiter.prometheusAsync(), /ratel_keys 1002/)
   await limiter.resetAsync(ask('b'))
   assert.equal((await limiter.peekAsync(ask('b'))).remaining, 2)
-  const calls = Array.from({ length: 20 }, (_, i) => (i % 2 ? limiter.peekAsync(ask('c')) : limiter.allowAsync(ask('c'))))
+  const calls = Array.from({ length: 20 }, (_, i) =>
+    i % 2 ? limiter.peekAsync(ask('c')) : limiter.allowAsync(ask('c'))
+  )
   assert.equal((await Promise.all(calls)).filter((one) => !one.peeked && one.allowed).length, 2)
 })
 
 test('a storage that fails later', async (t) => {
-  for (const applyAsync of [async () => { throw new Error('down') }, () => { throw new Error('at once') }, async () => {}, () => ({ then: () => { throw new Error('x') } })]) {
+  for (const applyAsync of [
+    async () => {
+      throw new Error('down')
+    },
+    () => {
+      throw new Error('at once')
+    },
+    async () => {},
+    () => ({
+      then: () => {
+        throw new Error('x')
+      }
+    })
+  ]) {
     const { limiter, told } = limiterOf(t, { storage: { applyAsync } })
     const decision = await limiter.allowAsync(ask('a'))
     assert.deepEqual([decision.source, decision.reason], ['fail_closed', 'store'])
@@ -199,8 +334,18 @@ test('a storage that fails later', async (t) => {
 
 test('a limiter that is closed while answers are awaited', async () => {
   let release
-  const gate = new Promise((resolve) => { release = resolve })
-  const limiter = new Limiter({ rules: rulesOf('closed'), storage: { applyAsync: async (op) => { await gate; op.step() } } })
+  const gate = new Promise((resolve) => {
+    release = resolve
+  })
+  const limiter = new Limiter({
+    rules: rulesOf('closed'),
+    storage: {
+      applyAsync: async (op) => {
+        await gate
+        op.step()
+      }
+    }
+  })
   const decision = limiter.allowAsync(ask('a'))
   const peek = limiter.peekAsync(ask('a'))
   limiter.close()
@@ -212,7 +357,13 @@ test('a limiter that is closed while answers are awaited', async () => {
 
 test('a clock in JavaScript serves the thread that waits as well', async (t) => {
   let asked = 0
-  const { limiter } = limiterOf(t, { clock: () => { asked++; return START }, storage: new SlowStorage(nowUs) })
+  const { limiter } = limiterOf(t, {
+    clock: () => {
+      asked++
+      return START
+    },
+    storage: new SlowStorage(nowUs)
+  })
   assert.equal((await limiter.peekAsync({ path: '/', user: 'a' })).timeMs, START)
   assert.equal((await limiter.allowAsync({ path: '/', user: 'a' })).timeMs, START)
   assert.equal(asked, 2)

@@ -1,5 +1,3 @@
-'use strict'
-
 const assert = require('node:assert/strict')
 const { mkdtempSync, rmSync, writeFileSync } = require('node:fs')
 const os = require('node:os')
@@ -10,12 +8,14 @@ const { Decision, Headers, Limiter, RatelError, statusOf } = require('..')
 const START = 1_700_000_000_000
 const three = [{ name: 'three', path: '/', scope: 'user', algorithm: 'token_bucket', limit: 3, window: '3m' }]
 const ask = (user, more) => ({ method: 'GET', path: '/x', user, time: START, ...more })
-const refused = (code, text = /./) => (error) => {
-  assert.ok(error instanceof RatelError, String(error))
-  assert.equal(error.code, code, error.message)
-  assert.match(error.message, text)
-  return true
-}
+const refused =
+  (code, text = /./) =>
+  (error) => {
+    assert.ok(error instanceof RatelError, String(error))
+    assert.equal(error.code, code, error.message)
+    assert.match(error.message, text)
+    return true
+  }
 
 function limiterOf(t, options = { rules: three }) {
   const limiter = new Limiter(options)
@@ -31,7 +31,10 @@ function folderOf(t) {
 
 test('three of four pass', (t) => {
   const limiter = limiterOf(t)
-  assert.deepEqual([1, 2, 3, 4].map(() => limiter.allow(ask('a')).allowed), [true, true, true, false])
+  assert.deepEqual(
+    [1, 2, 3, 4].map(() => limiter.allow(ask('a')).allowed),
+    [true, true, true, false]
+  )
   const denied = limiter.allow(ask('a'))
   assert.ok(denied instanceof Decision)
   assert.equal(denied.reason, 'limited')
@@ -70,7 +73,10 @@ test('a rule that is known, and its key', (t) => {
 test('many at one instant', (t) => {
   const limiter = limiterOf(t)
   const answers = limiter.allowMany([ask('a'), ask('a', { cost: 0 }), ask('a', { cost: 2 }), ask('a')])
-  assert.deepEqual(answers.map((one) => one.allowed ?? one.code), [true, 'RL_E_INVALID_ARGUMENT', true, false])
+  assert.deepEqual(
+    answers.map((one) => one.allowed ?? one.code),
+    [true, 'RL_E_INVALID_ARGUMENT', true, false]
+  )
   assert.deepEqual(limiter.allowMany([]), [])
   const users = Array.from({ length: 5000 }, (_, i) => ask(`user ${i}`, { attributes: { n: String(i) } }))
   assert.ok(limiter.allowMany(users).every((one) => one.remaining === 2))
@@ -78,17 +84,53 @@ test('many at one instant', (t) => {
 })
 
 test('attributes, as an object, a Map or pairs', (t) => {
-  const rules = [{ name: 'pro', path: '/', when: { plan: 'pro' }, scope: 'attribute:team', algorithm: 'fixed_window', limit: 1, window: '1h' }]
+  const rules = [
+    {
+      name: 'pro',
+      path: '/',
+      when: { plan: 'pro' },
+      scope: 'attribute:team',
+      algorithm: 'fixed_window',
+      limit: 1,
+      window: '1h'
+    }
+  ]
   const limiter = limiterOf(t, { rules: { version: 1, rules } })
-  const forms = [{ plan: 'pro', team: 'é' }, new Map([['plan', 'pro'], ['team', 'é']]), [['plan', 'pro'], ['team', Buffer.from('é')]]]
-  assert.deepEqual(forms.map((attributes) => limiter.allow({ path: '/', time: START, attributes }).allowed), [true, false, false])
+  const forms = [
+    { plan: 'pro', team: 'é' },
+    new Map([
+      ['plan', 'pro'],
+      ['team', 'é']
+    ]),
+    [
+      ['plan', 'pro'],
+      ['team', Buffer.from('é')]
+    ]
+  ]
+  assert.deepEqual(
+    forms.map((attributes) => limiter.allow({ path: '/', time: START, attributes }).allowed),
+    [true, false, false]
+  )
   assert.equal(limiter.allow({ path: '/', attributes: { plan: 'free' } }).source, 'no_rule')
 })
 
 test('strings are kept apart, whatever they hold', (t) => {
   const one = [{ name: 'one', path: '/', scope: 'user', algorithm: 'fixed_window', limit: 1, window: '1d' }]
   const limiter = limiterOf(t, { rules: one })
-  const names = ['a', 'ä', 'a\u0308', '\ufffd', '\0', '\0\0', 'é', '\u00e9x', '😀', 'x'.repeat(200), 'é'.repeat(100_000), 'é'.repeat(100_001)]
+  const names = [
+    'a',
+    'ä',
+    'a\u0308',
+    '\ufffd',
+    '\0',
+    '\0\0',
+    'é',
+    '\u00e9x',
+    '😀',
+    'x'.repeat(200),
+    'é'.repeat(100_000),
+    'é'.repeat(100_001)
+  ]
   for (const name of names) assert.equal(limiter.allow(ask(name)).allowed, true, JSON.stringify(name.slice(0, 9)))
   for (const name of names) {
     assert.equal(limiter.allow(ask(name)).allowed, false)
@@ -141,7 +183,10 @@ test('settle', (t) => {
   const decision = limiter.allow(ask('a', { cost: 3 }))
   assert.equal(limiter.settle(ask('a'), decision, 1).remaining, 2)
   assert.throws(() => limiter.settle(ask('a'), limiter.peek(ask('a')), 1), refused('RL_E_INVALID_ARGUMENT'))
-  assert.throws(() => limiter.settle(ask('a'), { ...decision }, 1), refused('RL_E_INVALID_ARGUMENT', /not one of a Limiter/))
+  assert.throws(
+    () => limiter.settle(ask('a'), { ...decision }, 1),
+    refused('RL_E_INVALID_ARGUMENT', /not one of a Limiter/)
+  )
   for (const actual of [-1, 1.5, Number.NaN, undefined, '1', 2 ** 60]) {
     assert.throws(() => limiter.settle(ask('a'), decision, actual), refused('RL_E_INVALID_ARGUMENT'))
   }
@@ -153,13 +198,30 @@ test('settle', (t) => {
 
 test('costs', (t) => {
   const limiter = limiterOf(t)
-  for (const cost of [0, -1, -(2 ** 53 - 1), 1.5, Number.NaN, Number.POSITIVE_INFINITY, 2 ** 53, '1', null, {}, 2n ** 63n, -(2n ** 63n), 0n]) {
+  for (const cost of [
+    0,
+    -1,
+    -(2 ** 53 - 1),
+    1.5,
+    Number.NaN,
+    Number.POSITIVE_INFINITY,
+    2 ** 53,
+    '1',
+    null,
+    {},
+    2n ** 63n,
+    -(2n ** 63n),
+    0n
+  ]) {
     assert.throws(() => limiter.allow(ask('a', { cost })), refused('RL_E_INVALID_ARGUMENT'), String(cost))
     assert.throws(() => limiter.peek(ask('a', { cost })), refused('RL_E_INVALID_ARGUMENT'))
   }
   assert.equal(limiter.allow(ask('a', { cost: 2n })).remaining, 1)
   const never = limiter.allow(ask('a', { cost: 2n ** 63n - 1n }))
-  assert.deepEqual([never.reason, never.cost, never.retryAfterMs], ['never_fits', 2n ** 63n - 1n, Number.POSITIVE_INFINITY])
+  assert.deepEqual(
+    [never.reason, never.cost, never.retryAfterMs],
+    ['never_fits', 2n ** 63n - 1n, Number.POSITIVE_INFINITY]
+  )
   assert.doesNotMatch(limiter.headers(never), /retry-after/i)
   assert.equal(JSON.parse(limiter.problem(never)).reason, 'never_fits')
 })
@@ -184,10 +246,21 @@ test('arguments of wrong types', (t) => {
   }
   for (const wrong of [1, {}, [], true, Symbol('x'), new Uint16Array(1)]) {
     for (const name of ['method', 'path', 'user', 'apiKey', 'ip', 'key']) {
-      assert.throws(() => limiter.allow(ask('a', { [name]: wrong })), refused('RL_E_INVALID_ARGUMENT', new RegExp(name)))
+      assert.throws(
+        () => limiter.allow(ask('a', { [name]: wrong })),
+        refused('RL_E_INVALID_ARGUMENT', new RegExp(name))
+      )
     }
   }
-  for (const attributes of [1, 'x', [1], [['a']], [['a', 1]], { a: 1 }, Array.from({ length: 65 }, (_, i) => [`a${i}`, 'b'])]) {
+  for (const attributes of [
+    1,
+    'x',
+    [1],
+    [['a']],
+    [['a', 1]],
+    { a: 1 },
+    Array.from({ length: 65 }, (_, i) => [`a${i}`, 'b'])
+  ]) {
     assert.throws(() => limiter.allow(ask('a', { attributes })), refused('RL_E_INVALID_ARGUMENT', /attribute/))
     assert.throws(() => limiter.peek(ask('a', { attributes })), refused('RL_E_INVALID_ARGUMENT', /attribute/))
   }
@@ -206,22 +279,42 @@ test('arguments of wrong types', (t) => {
 })
 
 test('rules at fault tell their places', () => {
-  const text = 'version: 1\nrules:\n  - {name: a, path: /, scope: user, algorithm: token_bucket, limit: 0, window: 1s}\n  - {name: a, what: 1}\n'
-  assert.throws(() => new Limiter({ text, name: 'mine.yaml' }), (error) => {
-    refused('RL_E_CONFIG', /^mine\.yaml:3:\d+: .*limit.* \(and \d+ more\)$/)(error)
-    assert.deepEqual([error.file, error.line], ['mine.yaml', 3])
-    assert.match(error.path, /rules\[0\]/)
-    assert.ok(error.faults.length > 1 && error.faults.every((fault) => fault instanceof RatelError && fault.line > 0))
-    assert.equal(error.name, 'RatelError')
-    return true
-  })
+  const text =
+    'version: 1\nrules:\n  - {name: a, path: /, scope: user, algorithm: token_bucket, limit: 0, window: 1s}\n  - {name: a, what: 1}\n'
+  assert.throws(
+    () => new Limiter({ text, name: 'mine.yaml' }),
+    (error) => {
+      refused('RL_E_CONFIG', /^mine\.yaml:3:\d+: .*limit.* \(and \d+ more\)$/)(error)
+      assert.deepEqual([error.file, error.line], ['mine.yaml', 3])
+      assert.match(error.path, /rules\[0\]/)
+      assert.ok(error.faults.length > 1 && error.faults.every((fault) => fault instanceof RatelError && fault.line > 0))
+      assert.equal(error.name, 'RatelError')
+      return true
+    }
+  )
   assert.throws(() => new Limiter({ file: '/no/such/file' }), refused('RL_E_IO'))
   assert.throws(() => new Limiter({ rules: [] }), refused('RL_E_CONFIG'))
   assert.throws(() => new Limiter({ rules: [{ ...three[0], limit: 2n }] }), refused('RL_E_INVALID_ARGUMENT', /BigInt/))
-  for (const options of [undefined, null, {}, { file: 'a', text: 'b' }, { rules: 1 }, { text: 1 }, { rules: three, max_keys: 1 }]) {
+  for (const options of [
+    undefined,
+    null,
+    {},
+    { file: 'a', text: 'b' },
+    { rules: 1 },
+    { text: 1 },
+    { rules: three, max_keys: 1 }
+  ]) {
     assert.throws(() => new Limiter(options), refused('RL_E_INVALID_ARGUMENT'))
   }
-  for (const more of [{ maxKeys: -1 }, { maxKeys: 1.5 }, { clock: 1 }, { log: {} }, { storage: {} }, { storage: { apply: 1 } }, { secret: 'short' }]) {
+  for (const more of [
+    { maxKeys: -1 },
+    { maxKeys: 1.5 },
+    { clock: 1 },
+    { log: {} },
+    { storage: {} },
+    { storage: { apply: 1 } },
+    { secret: 'short' }
+  ]) {
     assert.throws(() => new Limiter({ rules: three, ...more }), refused('RL_E_INVALID_ARGUMENT'), JSON.stringify(more))
   }
 })
@@ -269,7 +362,10 @@ test('texts, counters and addresses', (t) => {
   const rules = { version: 1, trusted_proxies: ['10.0.0.0/8'], rules: three }
   const limiter = limiterOf(t, { rules })
   const decision = limiter.allow(ask('a'))
-  assert.equal(limiter.headers(decision), 'X-RateLimit-Limit: 3\r\nX-RateLimit-Remaining: 2\r\nX-RateLimit-Reset: 1700000060\r\n')
+  assert.equal(
+    limiter.headers(decision),
+    'X-RateLimit-Limit: 3\r\nX-RateLimit-Remaining: 2\r\nX-RateLimit-Reset: 1700000060\r\n'
+  )
   assert.match(limiter.headers(decision, Headers.DRAFT_11), /^RateLimit-Policy: "three";q=3;w=180\r\n/)
   assert.equal(limiter.headers(decision, Headers.NONE), '')
   assert.throws(() => limiter.problem(decision), refused('RL_E_INVALID_ARGUMENT', /allowed/))
@@ -279,7 +375,14 @@ test('texts, counters and addresses', (t) => {
   assert.equal(limiter.clientIp('10.0.0.1', ['203.0.113.9', '10.0.0.2']), '203.0.113.9')
   assert.equal(limiter.clientIp('10.0.0.1', [], ['for=192.0.2.1']), '192.0.2.1')
   assert.equal(limiter.clientIp('nonsense'), '')
-  assert.deepEqual(limiter.ruleMetrics(1), { rule: 1, allowed: 1, denied: 0, neverFits: 0, shadowDenied: 0, costAllowed: 1 })
+  assert.deepEqual(limiter.ruleMetrics(1), {
+    rule: 1,
+    allowed: 1,
+    denied: 0,
+    neverFits: 0,
+    shadowDenied: 0,
+    costAllowed: 1
+  })
   assert.throws(() => limiter.ruleMetrics(77), refused('RL_E_NOT_FOUND'))
   assert.equal(limiter.keyCount(), 1)
   assert.equal(limiter.evictIdle(), 1, 'long ago by the clock')
@@ -318,10 +421,31 @@ test('a limiter that is closed', async (t) => {
   limiter.close()
   assert.equal(limiter.closed, true)
   const calls = {
-    allow: [ask('a')], isAllowed: [ask('a')], allowRule: [1, 'k'], allowMany: [[ask('a')]], peek: [ask('a')], settle: [ask('a'), decision, 1],
-    reset: [ask('a')], explain: [ask('a')], headers: [decision], problem: [decision], clientIp: ['::1'], diff: [{ rules: three }], metrics: [],
-    ruleMetrics: [1], prometheus: [], keyCount: [], evictIdle: [], rules: [], ruleId: ['three'], ruleName: [1], limitName: [1],
-    reload: [{ rules: three }], reloadFile: ['x'], watch: ['x'], unwatch: []
+    allow: [ask('a')],
+    isAllowed: [ask('a')],
+    allowRule: [1, 'k'],
+    allowMany: [[ask('a')]],
+    peek: [ask('a')],
+    settle: [ask('a'), decision, 1],
+    reset: [ask('a')],
+    explain: [ask('a')],
+    headers: [decision],
+    problem: [decision],
+    clientIp: ['::1'],
+    diff: [{ rules: three }],
+    metrics: [],
+    ruleMetrics: [1],
+    prometheus: [],
+    keyCount: [],
+    evictIdle: [],
+    rules: [],
+    ruleId: ['three'],
+    ruleName: [1],
+    limitName: [1],
+    reload: [{ rules: three }],
+    reloadFile: ['x'],
+    watch: ['x'],
+    unwatch: []
   }
   for (const [name, given] of Object.entries(calls)) {
     assert.throws(() => limiter[name](...given), refused('RL_E_STATE', /closed/), name)
@@ -338,6 +462,8 @@ test('Symbol.dispose closes', { skip: Symbol.dispose === undefined && 'not in th
   assert.equal(limiter.closed, true)
 })
 
-test('Redis is refused where the engine has none', { skip: require('..').engine().features.includes('redis') && 'it has' }, () => {
+test('Redis is refused where the engine has none', {
+  skip: require('..').engine().features.includes('redis') && 'it has'
+}, () => {
   assert.throws(() => new Limiter({ rules: three, redis: 'redis://127.0.0.1:1' }), refused('RL_E_UNSUPPORTED'))
 })

@@ -1,5 +1,3 @@
-'use strict'
-
 /** A storage as a host might write it; `nowUs` dates its entries. */
 class MapStorage {
   constructor(nowUs) {
@@ -36,7 +34,10 @@ class MapStorage {
   }
 }
 
-/** The same where every answer takes a turn of the event loop. One operation after the other, as a database would see to. */
+/**
+ * The same where every answer takes a turn of the event loop. One operation after the other, as a database would see
+ * to.
+ */
 class SlowStorage {
   constructor(nowUs) {
     this.inner = new MapStorage(nowUs)

@@ -1,5 +1,3 @@
-'use strict'
-
 const assert = require('node:assert/strict')
 const { readFileSync, readdirSync } = require('node:fs')
 const path = require('node:path')
@@ -11,7 +9,8 @@ const read = (...parts) => readFileSync(path.join(root, ...parts), 'utf8')
 
 /** What rl.h has and this binding does not call, with the reason. */
 const leftOut = {
-  rl_config_add_rule: 'rules in code are the objects of a rule file, handed on as JSON: one grammar, one set of messages',
+  rl_config_add_rule:
+    'rules in code are the objects of a rule file, handed on as JSON: one grammar, one set of messages',
   rl_config_clear: 'a config lives for one new Limiter, reload or diff here',
   rl_rule_count: 'rules() is a list'
 }
@@ -21,7 +20,9 @@ test('every function of rl.h is called, or left out with a reason', () => {
   const declared = [...header.matchAll(/^RL_API [^(]*?(rl_\w+)\(/gm)].map((match) => match[1])
   assert.ok(declared.length >= 50, `${declared.length} functions found in rl.h`)
   const folder = path.join(__dirname, '../src')
-  const code = readdirSync(folder).map((file) => readFileSync(path.join(folder, file), 'utf8')).join('\n')
+  const code = readdirSync(folder)
+    .map((file) => readFileSync(path.join(folder, file), 'utf8'))
+    .join('\n')
   for (const name of declared) {
     const called = new RegExp(`\\b${name}\\b`).test(code)
     assert.equal(called, !(name in leftOut), `${name}: called ${called}`)
@@ -53,8 +54,13 @@ test('header flags are those of rl.h', () => {
 test('words of sources and reasons are those of rl.h, in its order', () => {
   const header = read('include/ratel/rl.h')
   const code = readFileSync(path.join(__dirname, '../lib/decision.js'), 'utf8')
-  for (const [prefix, name] of [['SOURCE', 'SOURCES'], ['REASON', 'REASONS']]) {
-    const words = [...header.matchAll(new RegExp(`#define RL_${prefix}_(\\w+) (\\d+)`, 'g'))].map(([, word]) => word.toLowerCase())
+  for (const [prefix, name] of [
+    ['SOURCE', 'SOURCES'],
+    ['REASON', 'REASONS']
+  ]) {
+    const words = [...header.matchAll(new RegExp(`#define RL_${prefix}_(\\w+) (\\d+)`, 'g'))].map(([, word]) =>
+      word.toLowerCase()
+    )
     const list = code.match(new RegExp(`const ${name} = (\\[.*\\])`))[1]
     assert.deepEqual(JSON.parse(list.replaceAll("'", '"')), words)
   }
@@ -63,7 +69,9 @@ test('words of sources and reasons are those of rl.h, in its order', () => {
 test('what is exported is documented, in the guide and as types', () => {
   const guide = read('bindings/node/GUIDE.md')
   const types = read('bindings/node/types/index.d.ts')
-  const names = Object.getOwnPropertyNames(Limiter.prototype).filter((name) => name !== 'constructor' && !name.startsWith('_'))
+  const names = Object.getOwnPropertyNames(Limiter.prototype).filter(
+    (name) => name !== 'constructor' && !name.startsWith('_')
+  )
   for (const name of [...names, ...Object.keys(require('..'))]) {
     assert.ok(new RegExp(`\\b${name}\\b`).test(types), `${name} has no type`)
     assert.ok(new RegExp(`\\b${name.replace(/Async$/, '')}\\b`).test(guide), `${name} is not in GUIDE.md`)

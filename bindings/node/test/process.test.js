@@ -1,5 +1,3 @@
-'use strict'
-
 // Workers, the end of a process, and memory.
 
 const assert = require('node:assert/strict')
@@ -21,7 +19,10 @@ const ask = { path: '/', user: 'a' }
 `
 
 function run(code, ...flags) {
-  const { status, signal, stdout, stderr } = spawnSync(process.execPath, [...flags, '-e', prelude + code], { encoding: 'utf8', timeout: 60_000 })
+  const { status, signal, stdout, stderr } = spawnSync(process.execPath, [...flags, '-e', prelude + code], {
+    encoding: 'utf8',
+    timeout: 60_000
+  })
   assert.equal(signal, null, stderr)
   return { status, stdout: stdout.trim(), stderr }
 }
@@ -29,11 +30,15 @@ function run(code, ...flags) {
 const endings = {
   'with a limiter open': "new Limiter({ rules }).allow(ask); console.log('end')",
   'with a clock and a log': "new Limiter({ rules, clock: Date.now, log() {} }).allow(ask); console.log('end')",
-  'with a watch': "new Limiter({ rules }).watch(require('node:path').join(folder, 'rules.json'), 10); console.log('end')",
+  'with a watch':
+    "new Limiter({ rules }).watch(require('node:path').join(folder, 'rules.json'), 10); console.log('end')",
   'with a storage that never answers': "new Limiter({ rules, storage: never }).allowAsync(ask); console.log('end')",
-  'after answers of another thread': "new Limiter({ rules, storage: later }).peekAsync(ask).then(() => console.log('end'))",
-  'by process.exit while a thread waits': "new Limiter({ rules, storage: never }).peekAsync(ask); setTimeout(() => { console.log('end'); process.exit(0) }, 50)",
-  'by process.exit within a storage': "new Limiter({ rules, storage: { apply() { console.log('end'); process.exit(0) } } }).allow(ask)",
+  'after answers of another thread':
+    "new Limiter({ rules, storage: later }).peekAsync(ask).then(() => console.log('end'))",
+  'by process.exit while a thread waits':
+    "new Limiter({ rules, storage: never }).peekAsync(ask); setTimeout(() => { console.log('end'); process.exit(0) }, 50)",
+  'by process.exit within a storage':
+    "new Limiter({ rules, storage: { apply() { console.log('end'); process.exit(0) } } }).allow(ask)",
   'by process.exit within a clock': "new Limiter({ rules, clock() { console.log('end'); process.exit(0) } }).allow(ask)"
 }
 for (const [name, code] of Object.entries(endings)) {
@@ -71,7 +76,11 @@ test('workers have limiters of their own', async () => {
     Promise.all(Array.from({ length: 100 }, () => limiter.allowAsync(ask))).then((all) => parentPort.postMessage([allowed, all.length]))`
   for (let round = 0; round < 3; round++) {
     const results = await Promise.all([inWorker(code), inWorker(code), inWorker(code)])
-    assert.deepEqual(results, [[5, 100], [5, 100], [5, 100]])
+    assert.deepEqual(results, [
+      [5, 100],
+      [5, 100],
+      [5, 100]
+    ])
   }
 })
 
@@ -145,7 +154,9 @@ test('limiters come and go', async () => {
   assert.ok(left < 64, `${left} MiB`)
 })
 
-test('a limiter that is no longer reachable ends by itself', { skip: !globalThis.gc && 'wants --expose-gc' }, async () => {
+test('a limiter that is no longer reachable ends by itself', {
+  skip: !globalThis.gc && 'wants --expose-gc'
+}, async () => {
   const left = await grown(async (times) => {
     for (let i = 0; i < times / 1000; i++) new Limiter({ rules }).allow({ path: '/', user: 'a' })
     globalThis.gc()

@@ -1,6 +1,5 @@
-'use strict'
-
-// tests/vectors, field by field: on the embedded store, on a storage in JavaScript, and on one that answers later; the time as an argument and from a
+// tests/vectors, field by field: on the embedded store, on a storage in JavaScript, and on one that answers later; the
+// time as an argument and from a
 // clock in JavaScript.
 
 const assert = require('node:assert/strict')
@@ -48,7 +47,13 @@ function text(value) {
 
 const texts = (list) => (list ?? []).map(text)
 const nanoseconds = (us) => (us === Number.POSITIVE_INFINITY ? '18446744073709551615' : String(BigInt(us) * 1000n))
-const snake = (object) => Object.fromEntries(Object.entries(object).map(([name, value]) => [name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`), value]))
+const snake = (object) =>
+  Object.fromEntries(
+    Object.entries(object).map(([name, value]) => [
+      name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
+      value
+    ])
+  )
 
 class Replay {
   constructor(vector, kind, byClock) {
@@ -60,7 +65,12 @@ class Replay {
     const nowUs = () => Number(this.now / 1000n)
     this.later = kind === 'async'
     const storage = { embedded: undefined, host: new MapStorage(nowUs), async: new SlowStorage(nowUs) }[kind]
-    this.limiter = new Limiter({ ...sourceOf(vector), secret: '0123456789abcdef', clock: byClock ? () => this.now : undefined, storage })
+    this.limiter = new Limiter({
+      ...sourceOf(vector),
+      secret: '0123456789abcdef',
+      clock: byClock ? () => this.now : undefined,
+      storage
+    })
   }
 
   /** A method of the limiter, or its twin for storages that answer later. */
@@ -149,9 +159,12 @@ class Replay {
   }
 
   async many(step) {
-    const results = await this.ask('allowMany', step.requests.map((form) => this.request(form)))
+    const results = await this.ask(
+      'allowMany',
+      step.requests.map((form) => this.request(form))
+    )
     assert.equal(results.length, step.expect.length)
-    step.expect.forEach((expected, i) => this.compare(expected, this.answer(results[i])))
+    for (const [i, expected] of step.expect.entries()) this.compare(expected, this.answer(results[i]))
   }
 
   async repeat(step) {
@@ -166,7 +179,10 @@ class Replay {
 
   async settle(step) {
     const { form, decision } = this.decided[step.of]
-    this.compare(step.expect, this.answer(await this.outcome(() => this.ask('settle', this.request(form), decision, step.actual))))
+    this.compare(
+      step.expect,
+      this.answer(await this.outcome(() => this.ask('settle', this.request(form), decision, step.actual)))
+    )
   }
 
   async reset(step) {

@@ -1,5 +1,3 @@
-'use strict'
-
 const { rateLimit } = require('ratel/express')
 const { passOn } = require('./upstream.js')
 
@@ -54,12 +52,17 @@ function metrics(res, limiter) {
   res.end(body)
 }
 
-/** A stand-in for authentication: it believes what it is told. A real gateway verifies the token and takes the user from it. */
+/**
+ * A stand-in for authentication: it believes what it is told. A real gateway verifies the token and takes the user
+ * from it.
+ */
 function user(req) {
   return first(req, 'x-user') || /^Bearer (.*)$/.exec(req.headers.authorization ?? '')?.[1]
 }
 
-/** Another stand-in: a real gateway works it out from the request. undefined is what the rule says, null is no number. */
+/**
+ * Another stand-in: a real gateway works it out from the request. undefined is what the rule says, null is no number.
+ */
 function cost(req) {
   const field = first(req, 'x-cost')
   if (field === undefined || field === '') return undefined
@@ -86,8 +89,12 @@ function unreadable(error, socket) {
   if (error.code === 'ECONNRESET' || !socket.writable) return socket.destroy()
   const line = error.rawPacket?.indexOf('\r\n') ?? 0
   const longPath = error.code === 'HPE_HEADER_OVERFLOW' && (line < 0 || line > MAX_PATH)
-  const [status, body] = longPath ? ['414 URI Too Long', 'the path is too long\n'] : ['400 Bad Request', 'bad request\n']
-  socket.end(`HTTP/1.1 ${status}\r\nContent-Type: text/plain\r\nConnection: close\r\nContent-Length: ${body.length}\r\n\r\n${body}`)
+  const [status, body] = longPath
+    ? ['414 URI Too Long', 'the path is too long\n']
+    : ['400 Bad Request', 'bad request\n']
+  socket.end(
+    `HTTP/1.1 ${status}\r\nContent-Type: text/plain\r\nConnection: close\r\nContent-Length: ${body.length}\r\n\r\n${body}`
+  )
 }
 
 module.exports = { gateway, unreadable }

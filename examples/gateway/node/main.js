@@ -1,5 +1,4 @@
 #!/usr/bin/env node
-'use strict'
 
 // gateway: an HTTP server, or a reverse proxy, with Ratel in front. docs/gateway.md tells its story.
 
@@ -21,7 +20,8 @@ class Usage extends Error {}
 function upstreamOf(text) {
   if (text === undefined) return undefined
   const url = URL.canParse?.(text) === false ? undefined : new URL(text)
-  if (url?.protocol !== 'http:' || url.pathname !== '/' || text.endsWith('/') || !/:\d+$/.test(text)) throw new Usage('--upstream is http://HOST:PORT')
+  if (url?.protocol !== 'http:' || url.pathname !== '/' || text.endsWith('/') || !/:\d+$/.test(text))
+    throw new Usage('--upstream is http://HOST:PORT')
   return { hostname: url.hostname.replace(/^\[|\]$/g, ''), port: Number(/:(\d+)$/.exec(text)[1]) }
 }
 
@@ -29,7 +29,10 @@ function parseOptions(given) {
   const text = { type: 'string' }
   let values
   try {
-    values = parseArgs({ args: given, options: { rules: text, listen: text, upstream: text, 'watch-ms': text, help: { type: 'boolean' } } }).values
+    values = parseArgs({
+      args: given,
+      options: { rules: text, listen: text, upstream: text, 'watch-ms': text, help: { type: 'boolean' } }
+    }).values
   } catch (error) {
     throw new Usage(error.message)
   }
@@ -37,7 +40,13 @@ function parseOptions(given) {
   const { rules, listen = '127.0.0.1:0', upstream, 'watch-ms': watch = '1000' } = values
   const address = /^(?:\[(.+)\]|([^:]*)):(\d{1,5})$/.exec(listen)
   if (!rules || !address || !/^\d{1,9}$/.test(watch)) throw new Usage('see gateway --help')
-  return { rules, host: address[1] ?? address[2], port: Number(address[3]), upstream: upstreamOf(upstream), watch: Number(watch) }
+  return {
+    rules,
+    host: address[1] ?? address[2],
+    port: Number(address[3]),
+    upstream: upstreamOf(upstream),
+    watch: Number(watch)
+  }
 }
 
 function openLimiter({ rules, watch }) {

@@ -1,11 +1,19 @@
-'use strict'
-
 // Requests and answers pass as they came, piece by piece.
 
 const http = require('node:http')
 const { pipeline } = require('node:stream')
 
-const HOP_BY_HOP = ['connection', 'keep-alive', 'proxy-authenticate', 'proxy-authorization', 'proxy-connection', 'te', 'trailer', 'transfer-encoding', 'upgrade']
+const HOP_BY_HOP = [
+  'connection',
+  'keep-alive',
+  'proxy-authenticate',
+  'proxy-authorization',
+  'proxy-connection',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade'
+]
 // The gateway writes X-Forwarded-For alone: the next hop must not believe a Forwarded that the client wrote.
 const LEFT_BEHIND = ['forwarded', 'x-forwarded-for', 'expect']
 const agent = new http.Agent({ keepAlive: true })
@@ -29,7 +37,14 @@ const targetOf = (url) => url.replace(/^[a-z][a-z0-9+.-]*:\/\/[^/?#]*/i, '').rep
 
 function ask(req, upstream, hasBody) {
   const left = hasBody ? LEFT_BEHIND : [...LEFT_BEHIND, 'content-length']
-  const asked = http.request({ agent, host: upstream.hostname, port: upstream.port, method: req.method, path: targetOf(req.url), setHost: false })
+  const asked = http.request({
+    agent,
+    host: upstream.hostname,
+    port: upstream.port,
+    method: req.method,
+    path: targetOf(req.url),
+    setHost: false
+  })
   for (const [name, lines] of fieldsOf(req, left)) asked.setHeader(name, lines.length === 1 ? lines[0] : lines)
   const chain = [req.headers['x-forwarded-for'], req.socket.remoteAddress].filter(Boolean)
   asked.setHeader('X-Forwarded-For', chain.join(', '))

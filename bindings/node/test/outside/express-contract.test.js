@@ -1,6 +1,5 @@
-'use strict'
-
-// The contract of express-rate-limit's stores, as that package's own MemoryStore keeps it: each question is put to both.
+// The contract of express-rate-limit's stores, as that package's own MemoryStore keeps it: each question is put to
+// both.
 
 const assert = require('node:assert/strict')
 const { test } = require('node:test')
@@ -78,5 +77,8 @@ test('many at once', async (t) => {
   store.init({ windowMs: WINDOW })
   t.after(() => store.shutdown())
   const hits = await Promise.all(Array.from({ length: 100 }, async () => (await store.increment('k')).totalHits))
-  assert.deepEqual(hits, Array.from({ length: 100 }, (_, i) => i + 1))
+  assert.deepEqual(
+    hits,
+    Array.from({ length: 100 }, (_, i) => i + 1)
+  )
 })

@@ -1,5 +1,3 @@
-'use strict'
-
 const assert = require('node:assert/strict')
 const { spawnSync } = require('node:child_process')
 const { readdirSync, readFileSync } = require('node:fs')
@@ -13,20 +11,32 @@ const elsewhere = 'redis-rate-limit.test.js'
 
 /** The tests of a file, but for those that it skips itself. */
 const namesIn = (file) =>
-  [...readFileSync(path.join(suite, file), 'utf8').matchAll(/^test\((['"`])(.*?)\1,(?! \{ skip: true)/gm)].map((match) => match[2])
+  [...readFileSync(path.join(suite, file), 'utf8').matchAll(/^test\((['"`])(.*?)\1,(?! \{ skip: true)/gm)].map(
+    (match) => match[2]
+  )
 const escaped = (name) => name.replace(/[.*+?^${}()|[\]\\/]/g, '\\$&')
 
 /** Runs some tests of a file by their names. */
 function run(file, names) {
   const pattern = `/^(${names.map(escaped).join('|')})$/`
   const given = ['--require', preload, '--test-reporter=tap', '--test-name-pattern', pattern, path.join(suite, file)]
-  const { stdout, stderr } = spawnSync(process.execPath, given, { encoding: 'utf8', timeout: 120_000, env: { ...process.env, NODE_TEST_CONTEXT: undefined } })
+  const { stdout, stderr } = spawnSync(process.execPath, given, {
+    encoding: 'utf8',
+    timeout: 120_000,
+    env: { ...process.env, NODE_TEST_CONTEXT: undefined }
+  })
   const lines = stdout.split('\n').filter((line) => /^(not )?ok \d+ - /.test(line) && !/# SKIP/i.test(line))
-  return { passed: lines.filter((line) => line.startsWith('ok')).length, failed: lines.filter((line) => line.startsWith('not')).length, text: stdout + stderr }
+  return {
+    passed: lines.filter((line) => line.startsWith('ok')).length,
+    failed: lines.filter((line) => line.startsWith('not')).length,
+    text: stdout + stderr
+  }
 }
 
-const files = [...readdirSync(suite), ...readdirSync(path.join(suite, 'github-issues')).map((file) => `github-issues/${file}`)]
-  .filter((file) => file.endsWith('.test.js') && file !== elsewhere)
+const files = [
+  ...readdirSync(suite),
+  ...readdirSync(path.join(suite, 'github-issues')).map((file) => `github-issues/${file}`)
+].filter((file) => file.endsWith('.test.js') && file !== elsewhere)
 
 test('there is a suite', () => {
   assert.ok(files.length >= 10, `${files.length} files`)

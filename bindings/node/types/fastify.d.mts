@@ -1,0 +1,4 @@
+import { ratelFastify } from './fastify.js'
+
+export * from './fastify.js'
+export default ratelFastify
