@@ -24,7 +24,8 @@ class Gateway:
         self.error_path = os.path.join(self.folder.name, "stderr")
         with open(self.error_path, "wb") as errors:
             self.process = subprocess.Popen(
-                [*(command or COMMAND), "--rules", self.rules_path, "--listen", "127.0.0.1:0", "--watch-ms", "20", *arguments],
+                [*(command or COMMAND), "--rules", self.rules_path, "--listen", "127.0.0.1:0", "--watch-ms", "20",
+                 *arguments],
                 stdout=subprocess.PIPE,
                 stderr=errors,
                 text=True,

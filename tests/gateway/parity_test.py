@@ -1,12 +1,13 @@
 """All gateways side by side: one script of HTTP, and every answer the same, whatever language stands behind it.
 
-Compared are the status, every field that is not listed in OF_THE_STACK (Ratel's own with their names letter by letter) and the body, byte for
-byte. Not compared are the phrase after the status and the order of fields with different names: both are the HTTP library's, and mean nothing.
-What was left out is listed at the end. docs/gateway.md says that cpp-httplib undoes %XX in fields: none is sent here.
+Compared are the status, every field that is not listed in OF_THE_STACK (Ratel's own with their names letter by letter)
+and the body, byte for byte. Not compared are the phrase after the status and the order of fields with different names:
+both are the HTTP library's, and mean nothing. What was left out is listed at the end. docs/gateway.md says that
+cpp-httplib undoes %XX in fields: none is sent here.
 
-No value may depend on when a gateway was asked. Spans are whole seconds, rounded up from the first unit that was spent, so they
-are the same in all scripts that end within a second of that. A script that took longer has said nothing: it is run again, on a new gateway.
-Epoch seconds are looked at with windows that end for all gateways at one instant.
+No value may depend on when a gateway was asked. Spans are whole seconds, rounded up from the first unit that was spent,
+so they are the same in all scripts that end within a second of that. A script that took longer has said nothing: it is
+run again, on a new gateway. Epoch seconds are looked at with windows that end for all gateways at one instant.
 """
 import re
 import shlex
@@ -23,11 +24,12 @@ GATEWAYS = {}  # name: command
 LEFT_OUT = {}  # name: fields of the stack that came
 ATTEMPTS = 30
 
-# What an HTTP library says on its own account: how answers are framed, how long connections last, who it is, what time it is. cpp-httplib
-# offers ranges in every answer to HEAD.
+# What an HTTP library says on its own account: how answers are framed, how long connections last, who it is, what time
+# it is. cpp-httplib offers ranges in every answer to HEAD.
 OF_THE_STACK = {"date", "server", "connection", "keep-alive", "content-length", "transfer-encoding", "accept-ranges"}
 # Likewise towards the server behind, and what cpp-httplib's client adds where the request had none.
-OF_THE_CLIENT = re.compile(r"(connection|keep-alive|content-length|transfer-encoding|host):|accept: \*/\*$|user-agent: cpp-httplib/")
+OF_THE_CLIENT = re.compile(r"(connection|keep-alive|content-length|transfer-encoding|host):"
+                           r"|accept: \*/\*$|user-agent: cpp-httplib/")
 OURS = re.compile(r"(x-ratelimit-.*|ratelimit.*|retry-after)$", re.I)
 
 HEADERS = "headers: {x_ratelimit: true, retry_after: true, reset: delta, ietf: draft-11}"
@@ -105,7 +107,8 @@ def differences(expected, got):
 class Parity(unittest.TestCase):
     def compare(self, script, rules=RULES, arguments=(), timeless=False):
         """Runs the script against every gateway. timeless: nothing in it depends on how long it took."""
-        (first, expected), *others = [(name, self.run_script(name, script, rules, arguments, timeless)) for name in GATEWAYS]
+        logs = {name: self.run_script(name, script, rules, arguments, timeless) for name in GATEWAYS}
+        (first, expected), *others = logs.items()
         self.assertTrue(expected)
         for name, log in others:
             with self.subTest(gateway=name, like=first):
@@ -140,8 +143,9 @@ class Decisions(Parity):
             for user in ("alice", "bob", "Ünïcode", "\xff\xfe", "a\tb", "u" * 4000):
                 for _ in range(4):
                     s.ask("POST", "/orders", f"X-User: {user}")
-            for name in ("Authorization: Bearer alice", "authorization: Bearer carol", "Authorization: Basic alice", "X-USER: bob"):
-                s.ask("POST", "/orders", name)
+            for line in ("Authorization: Bearer alice", "authorization: Bearer carol", "Authorization: Basic alice",
+                         "X-USER: bob"):
+                s.ask("POST", "/orders", line)
             s.ask("POST", "/orders", "X-User: alice", "X-User: dora")
             s.ask("POST", "/orders", "X-User: ", "Authorization: Bearer alice")
             s.ask("GET", "/orders", "X-User: alice")
@@ -181,7 +185,7 @@ class Decisions(Parity):
 
     def test_costs_that_are_none(self):
         def script(s):
-            for cost in ("0", "-1", "1.5", "ten", "1 2", "+1", "0x1", "1e1", "1,2", "9223372036854775808", "99999999999999999999", "\xb2", ""):
+            for cost in ("0", "-1", "1.5", "ten", "1 2", "+1", "0x1", "1e1", "1,2", str(2**63), "9" * 20, "\xb2", ""):
                 s.ask("GET", "/reports", "X-User: a", f"X-Cost: {cost}")
 
         self.assertEqual(self.statuses(self.compare(script)), [400] * 12 + [200])
@@ -205,7 +209,8 @@ class Decisions(Parity):
             for path in ("/orders", "/elsewhere"):
                 s.ask("GET", path)
 
-        log = self.compare(script, "{version: 1, rules: [{name: o, path: /orders, scope: ip, algorithm: token_bucket, limit: 1, window: 1d}]}", timeless=True)
+        rule = "{name: o, path: /orders, scope: ip, algorithm: token_bucket, limit: 1, window: 1d}"
+        log = self.compare(script, f"{{version: 1, rules: [{rule}]}}", timeless=True)
         self.assertEqual(log[1][1]["fields"], ["content-type: text/plain"])
 
     def test_held_back(self):
@@ -217,8 +222,8 @@ class Decisions(Parity):
 
     def test_head(self):
         def script(s):
-            for method, path in (("HEAD", "/reports"), ("GET", "/reports"), ("HEAD", "/reports"), ("HEAD", "/reports"), ("HEAD", "/internal"),
-                                 ("HEAD", "/health")):
+            for method, path in (("HEAD", "/reports"), ("GET", "/reports"), ("HEAD", "/reports"), ("HEAD", "/reports"),
+                                 ("HEAD", "/internal"), ("HEAD", "/health")):
                 s.ask(method, path, "X-User: h")
             s.ask("HEAD", "/reports", "X-User: h", "X-Cost: none")
 
@@ -239,8 +244,9 @@ class Decisions(Parity):
 
     def test_paths(self):
         def script(s):
-            for path in ("/orders", "/orders/", "//orders", "/./orders", "/x/../orders", "/%6Frders", "/orders;p=1", "/orders?a=1",
-                         "http://shop.example/orders", "/ORDERS", "/orders%00", "/orders%2F", "/orders/%FF", "/orders?%"):
+            for path in ("/orders", "/orders/", "//orders", "/./orders", "/x/../orders", "/%6Frders", "/orders;p=1",
+                         "/orders?a=1", "http://shop.example/orders", "/ORDERS", "/orders%00", "/orders%2F",
+                         "/orders/%FF", "/orders?%"):
                 s.ask("POST", path, f"X-User: user {len(s.log)}")
                 s.ask("POST", path, "X-User: all")
             s.ask("GET", "/" + "a" * 2049)
@@ -261,9 +267,10 @@ class Decisions(Parity):
 
 class Clients(Parity):
     def test_x_forwarded_for(self):
-        lines = [[], ["198.51.100.1"], ["198.51.100.1, 10.0.0.1"], ["1.1.1.1", "198.51.100.1, 10.0.0.2", "10.0.0.3"], ["2001:DB8::1"],
-                 ["2001:db8:0:0::2"], ["[2001:db8::3]:443"], ["unknown"], [""], ["", "198.51.100.2"], [",,,"], ["203.0.113.9.9"], ["\xff\xfe"],
-                 ["x" * 3000], ["198.51.100.3, evil"], ["::ffff:198.51.100.4"], ["198.51.100.4:80"], ["198.51.100.5"] * 40]
+        lines = [[], ["198.51.100.1"], ["198.51.100.1, 10.0.0.1"], ["1.1.1.1", "198.51.100.1, 10.0.0.2", "10.0.0.3"],
+                 ["2001:DB8::1"], ["2001:db8:0:0::2"], ["[2001:db8::3]:443"], ["unknown"], [""], ["", "198.51.100.2"],
+                 [",,,"], ["203.0.113.9.9"], ["\xff\xfe"], ["x" * 3000], ["198.51.100.3, evil"],
+                 ["::ffff:198.51.100.4"], ["198.51.100.4:80"], ["198.51.100.5"] * 40]
 
         def script(s):
             for one in lines:
@@ -273,8 +280,9 @@ class Clients(Parity):
         self.assertIn(429, self.statuses(self.compare(script)))
 
     def test_forwarded(self):
-        lines = [["for=198.51.100.1"], ["for=1.1.1.1;proto=https, FOR=198.51.100.1"], ["for=1.1.1.1", "for=198.51.100.1"],
-                 ['for="[2001:db8::1]:80"'], ['for="[2001:db8::2]"'], ["for=_hidden"], ["for=unknown, for=10.0.0.1"], ['for="198.51.100.2:80"'], ["nonsense"], [""]]
+        lines = [["for=198.51.100.1"], ["for=1.1.1.1;proto=https, FOR=198.51.100.1"],
+                 ["for=1.1.1.1", "for=198.51.100.1"], ['for="[2001:db8::1]:80"'], ['for="[2001:db8::2]"'],
+                 ["for=_hidden"], ["for=unknown, for=10.0.0.1"], ['for="198.51.100.2:80"'], ["nonsense"], [""]]
 
         def script(s):
             for one in lines:
@@ -310,7 +318,8 @@ class Fields(Parity):
             s.ask("GET", path, "X-User: a")
 
     def test_every_form(self):
-        for form in ("ietf: draft-11", "ietf: draft-8", "ietf: draft-7", "ietf: draft-6", "x_ratelimit: true, reset: delta", "retry_after: true"):
+        for form in ("ietf: draft-11", "ietf: draft-8", "ietf: draft-7", "ietf: draft-6", "retry_after: true",
+                     "x_ratelimit: true, reset: delta"):
             log = self.compare(self.orders, RULES.replace(HEADERS, f"headers: {{{form}}}"))
             self.assertTrue([field for field in log[2][1]["fields"] if OURS.match(field.split(":")[0])], form)
 
@@ -384,8 +393,8 @@ class Proxies(Parity):
 
     def test_answers(self):
         def script(s, _):
-            for method, path in (("GET", "/x?q=%20a&b"), ("GET", "/missing"), ("HEAD", "/missing"), ("GET", "/empty"), ("GET", "/range"),
-                                 ("GET", "/packed"), ("GET", "/large"), ("OPTIONS", "/x")):
+            for method, path in (("GET", "/x?q=%20a&b"), ("GET", "/missing"), ("HEAD", "/missing"), ("GET", "/empty"),
+                                 ("GET", "/range"), ("GET", "/packed"), ("GET", "/large"), ("OPTIONS", "/x")):
                 s.ask(method, path, "X-User: p")
             s.note("two lengths", {"status": s.wire.ask("GET", "/two_lengths").status})
 
@@ -393,12 +402,14 @@ class Proxies(Parity):
 
     def test_requests(self):
         def script(s, _):
-            s.ask("GET", "/x", "X-Custom: 1", "X-Custom: 2", "Accept-Encoding: br", "Range: bytes=1-2", "User-Agent: parity", "Accept: a/b",
-                  "X-Forwarded-For: 203.0.113.1", "X-Forwarded-Proto: https", "Forwarded: for=1.1.1.1", "Connection: X-Drop", "X-Drop: 1",
-                  "TE: trailers", "Cookie: a=1; b=2")
+            s.ask("GET", "/x", "X-Custom: 1", "X-Custom: 2", "Accept-Encoding: br", "Range: bytes=1-2", "Accept: a/b",
+                  "User-Agent: parity", "X-Forwarded-For: 203.0.113.1", "X-Forwarded-Proto: https", "Cookie: a=1; b=2",
+                  "Forwarded: for=1.1.1.1", "Connection: X-Drop", "X-Drop: 1", "TE: trailers")
             s.ask("GET", "/x")
-            s.ask("POST", "/x", "Content-Type: text/plain", "X-Forwarded-For: 203.0.113.1", "X-Forwarded-For: 203.0.113.2", body=b"b" * 100000)
-            s.ask("PUT", "/x", "Content-Type: multipart/form-data; boundary=b", chunks=[b"--b\r\n\r\n\x00\xff\r\n--b--\r\n", b"c" * 70000])
+            s.ask("POST", "/x", "Content-Type: text/plain", "X-Forwarded-For: 203.0.113.1",
+                  "X-Forwarded-For: 203.0.113.2", body=b"b" * 100000)
+            s.ask("PUT", "/x", "Content-Type: multipart/form-data; boundary=b",
+                  chunks=[b"--b\r\n\r\n\x00\xff\r\n--b--\r\n", b"c" * 70000])
             s.ask("POST", "/x")
 
         self.proxied(script)
@@ -429,7 +440,8 @@ class Proxies(Parity):
             s.ask("GET", "/health")
             s.ask("POST", "/orders", "X-User: a")
 
-        self.assertEqual(self.statuses(self.compare(script, arguments=("--upstream", "http://127.0.0.1:1"))), [502, 502])
+        log = self.compare(script, arguments=("--upstream", "http://127.0.0.1:1"))
+        self.assertEqual(self.statuses(log), [502, 502])
 
 
 def main():
@@ -437,7 +449,7 @@ def main():
         name, _, command = argument.partition("=")
         GATEWAYS[name] = shlex.split(command)
     if len(GATEWAYS) < 2 or not all(GATEWAYS.values()):
-        sys.exit("usage: parity_test.py NAME=COMMAND NAME=COMMAND...   (the first is what the others are compared with)")
+        sys.exit("usage: parity_test.py NAME=COMMAND NAME=COMMAND...   (the others are compared with the first)")
     outcome = unittest.main(argv=sys.argv[:1], verbosity=2, exit=False).result
     print("\nof the HTTP libraries, not compared:")
     for name, fields in LEFT_OUT.items():

@@ -5,7 +5,7 @@ import harness
 
 
 class Answer:
-    """`lines` are the header fields as (name, value), letter by letter and in their order; `body` is without its framing."""
+    """`lines` are the header fields as (name, value), letter by letter and in order; `body` is without its framing."""
 
     def __init__(self, status, lines, body):
         self.status, self.lines, self.body = status, lines, body
