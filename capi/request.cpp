@@ -137,31 +137,6 @@ rl_status ReadDecision(const rl_decision* at, Decision& out, const ErrorOut& err
   return RL_OK;
 }
 
-rl_decision ToC(const Decision& decision) noexcept {
-  rl_decision out;
-  out.struct_size = sizeof(rl_decision);
-  out.status = ToC(decision.status);
-  out.allowed = decision.allowed ? 1 : 0;
-  out.source = static_cast<uint8_t>(decision.source);
-  out.reason = static_cast<uint8_t>(decision.reason);
-  out.flags = static_cast<uint8_t>((decision.shadow_denied ? RL_DECISION_SHADOW_DENIED : 0) |
-                                   (decision.peeked ? RL_DECISION_PEEKED : 0));
-  out.rule = decision.rule;
-  out.limit_id = decision.limit_id;
-  out.limit_count = decision.limit_count;
-  out.generation = decision.generation;
-  out.now_ns = decision.now_ns;
-  out.cost = decision.cost;
-  out.limit = decision.limit;
-  out.window_ns = decision.window_ns;
-  out.capacity = decision.capacity;
-  out.remaining = decision.remaining;
-  out.retry_after_ns = decision.retry_after_ns;
-  out.reset_after_ns = decision.reset_after_ns;
-  out.delay_ns = decision.delay_ns;
-  return out;
-}
-
 rl_decision NoAnswer(rl_status status) noexcept {
   rl_decision out = RL_DECISION_INIT;
   out.status = status;

@@ -9,6 +9,10 @@
 namespace ratel {
 namespace {
 
+uint64_t CostOf(const CompiledRule& rule, int64_t stated) noexcept {
+  return stated == kCostOfRule ? rule.source->cost : static_cast<uint64_t>(stated);
+}
+
 bool IsValidCost(int64_t cost) noexcept { return cost == kCostOfRule || cost >= 1; }
 
 Status CheckRequest(const Request& request) noexcept {
@@ -19,6 +23,13 @@ Status CheckRequest(const Request& request) noexcept {
 /// A store with a clock of its own has decided at its instant, and a settle is to find that again.
 void TellInstant(const Operation& operation, Decision& out) noexcept {
   if (operation.now != FloorToMicros(out.now_ns)) out.now_ns = operation.now * 1000;
+}
+
+/// The rule when it is the only one and has a single limit; else nullptr.
+const CompiledRule* SingleOf(const Snapshot& snapshot, const MatchedRules& rules) noexcept {
+  if (rules.count != 1) return nullptr;
+  const CompiledRule& rule = snapshot.rules()[rules.index[0]];
+  return rule.single ? &rule : nullptr;
 }
 
 /// The answer of a question that could not be asked.
@@ -71,50 +82,53 @@ Status Registry::Impl::ApplyNamed(const Snapshot& snapshot, const Request& reque
   return storage->Apply(operation);
 }
 
-Status Registry::Impl::DecideSingle(const Snapshot& snapshot, const CompiledRule& rule, const Request& request,
-                                    uint64_t now_ns, Decision& out) noexcept {
-  const CompiledLimit& limit = rule.limits[0];
-  const uint64_t cost = request.cost == kCostOfRule ? rule.source->cost : static_cast<uint64_t>(request.cost);
-  const KeyBuilder builder(hasher, request.identity, snapshot.set().ipv6_prefix);
+Status Registry::Impl::DecideSingle(const Snapshot& snapshot, const CompiledRule& rule, const Identity& identity,
+                                    int64_t stated_cost, uint64_t now_ns, Decision& out) noexcept {
+  const KeyBuilder builder(hasher, identity, snapshot.set().ipv6_prefix);
   Charge charge;
-  const VersionedNumbers* numbers = nullptr;
-  BuiltKey key;
-  FillCharge(limit, builder, cost, charge, numbers, key);
+  bool unknown_client = false;
+  FillCharge(rule.limits[0], builder, CostOf(rule, stated_cost), charge, unknown_client);
   Operation operation{{&charge, 1}, FloorToMicros(now_ns), Mode::kSpend};
   if (const Status status = storage->Apply(operation); status != Status::kOk) return Refuse(status, out);
+  AnswerSingle(snapshot, rule, charge, unknown_client, now_ns, out);
+  return Status::kOk;
+}
+
+void Registry::Impl::AnswerSingle(const Snapshot& snapshot, const CompiledRule& rule, const Charge& charge,
+                                  bool unknown_client, uint64_t now_ns, Decision& out) noexcept {
   const Outcome& outcome = charge.outcome;
+  const Micros now = FloorToMicros(now_ns);
   out = Decision();
   out.allowed = outcome.allowed;
   out.rule = rule.id;
   out.limit_count = 1;
   out.generation = snapshot.generation();
   out.now_ns = now_ns;
-  TellLimit(charge, limit, operation.now, out);
+  TellLimit(charge, rule.limits[0], now, out);
   RuleCounters& counters = *rule.counters;
   if (outcome.allowed) {
     out.delay_ns = outcome.delay * charge.numbers->tick * 1000;
     counters.Add(RuleCount::kAllowed);
-    if (cost != 1) counters.Add(RuleCount::kExtraCost, cost - 1);
+    if (charge.cost != 1) counters.Add(RuleCount::kExtraCost, charge.cost - 1);
   } else {
     out.reason = outcome.never_fits ? Reason::kNeverFits : Reason::kLimited;
-    out.retry_after_ns = RetryAfter(charge, operation.now);
+    out.retry_after_ns = RetryAfter(charge, now);
     counters.Add(RuleCount::kDenied);
     if (outcome.never_fits) {
       counters.Add(RuleCount::kNeverFits);
       totals.Add(TotalCount::kNeverFits);
     }
   }
-  if (key.unknown_client) totals.Add(TotalCount::kUnknownClient);
-  return Status::kOk;
+  if (unknown_client) totals.Add(TotalCount::kUnknownClient);
 }
 
 Status Registry::Impl::Decide(const Snapshot& snapshot, const Request& request, uint64_t now_ns, Mode mode,
                               Decision& out) noexcept {
   MatchedRules rules;
   if (const Status status = FindRules(snapshot, request, rules); status != Status::kOk) return Refuse(status, out);
-  if (local && mode == Mode::kSpend && rules.count == 1) {
-    const CompiledRule& rule = snapshot.rules()[rules.index[0]];
-    if (rule.single) return DecideSingle(snapshot, rule, request, now_ns, out);
+  if (local && mode == Mode::kSpend) {
+    if (const CompiledRule* rule = SingleOf(snapshot, rules))
+      return DecideSingle(snapshot, *rule, request.identity, request.cost, now_ns, out);
   }
   out = Blank(snapshot, now_ns, rules, request);
   Tally tally;
@@ -251,6 +265,20 @@ Status Registry::Allow(const Request& request, Decision& out) noexcept {
 
 Status Registry::AllowRule(uint32_t rule, std::string_view key, int64_t cost, uint64_t now_ns, Decision& out) noexcept {
   if (rule == 0) return Refuse(Status::kNotFound, out);
+  if (impl_->local && IsValidCost(cost)) {
+    const uint64_t instant = impl_->NowNs(now_ns);
+    if (FloorToMicros(instant) > kMaxMicros) return Refuse(Status::kInvalidArgument, out);
+    const CurrentSnapshot::Reader snapshot(impl_->current);
+    const CompiledRule* compiled = snapshot->ById(rule);
+    if (compiled == nullptr) return Refuse(Status::kNotFound, out);
+    if (compiled->single) {
+      Identity identity;
+      identity.key = key;
+      identity.has_key = true;
+      return impl_->DecideSingle(*snapshot, *compiled, identity, cost, instant, out);
+    }
+    now_ns = instant;
+  }
   Request request;
   request.rule = rule;
   request.cost = cost;
@@ -275,6 +303,7 @@ struct Pending {
   MatchedRules rules;
   size_t first;
   Tally tally;
+  const CompiledRule* single;  ///< the short way is open
 };
 
 }  // namespace
@@ -324,8 +353,12 @@ void Registry::AllowMany(std::span<const Request> requests, std::span<Decision> 
         pending.Shrink(pending.size() - 1);
         continue;
       }
-      answer = Blank(*snapshot, now_ns, item.rules, request);
-      if (impl_->DecideWithoutLimits(*snapshot, item.rules, Mode::kSpend, answer)) {
+      item.single = SingleOf(*snapshot, item.rules);
+      if (item.single != nullptr)
+        answer.now_ns = now_ns;
+      else
+        answer = Blank(*snapshot, now_ns, item.rules, request);
+      if (item.single == nullptr && impl_->DecideWithoutLimits(*snapshot, item.rules, Mode::kSpend, answer)) {
         impl_->Count(*snapshot, item.rules, {}, {}, item.tally, answer);
         pending.Shrink(pending.size() - 1);
         continue;
@@ -343,7 +376,13 @@ void Registry::AllowMany(std::span<const Request> requests, std::span<Decision> 
     impl_->storage->ApplyMany(operations.From(0), std::span(statuses).first(operations.size()));
     for (size_t i = 0; i < pending.size(); ++i) {
       const Pending& item = pending[i];
-      impl_->Finish(*snapshot, item.rules, buffer, item.first, operations[i], statuses[i], item.tally, out[item.index]);
+      Decision& answer = out[item.index];
+      if (item.single != nullptr && statuses[i] == Status::kOk) {
+        impl_->AnswerSingle(*snapshot, *item.single, buffer.charges[item.first], item.tally.unknown_client,
+                            answer.now_ns, answer);
+        continue;
+      }
+      impl_->Finish(*snapshot, item.rules, buffer, item.first, operations[i], statuses[i], item.tally, answer);
     }
   }
 }

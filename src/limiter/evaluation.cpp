@@ -71,17 +71,22 @@ Verdict VerdictOf(const Snapshot& snapshot, const MatchedRules& rules) noexcept 
   return limits ? Verdict::kAskLimits : Verdict::kUnlimited;
 }
 
-void FillCharge(const CompiledLimit& limit, const KeyBuilder& builder, uint64_t cost, Charge& charge,
-                const VersionedNumbers*& numbers, BuiltKey& key) noexcept {
-  key = builder.Build(limit.source->scope, !limit.overrides.empty());
-  numbers = &limit.NumbersFor(key.override_value);
+const VersionedNumbers* FillCharge(const CompiledLimit& limit, const KeyBuilder& builder, uint64_t cost, Charge& charge,
+                                   bool& unknown_client) noexcept {
+  const VersionedNumbers* numbers = &limit.base;
+  if (!limit.plain || !builder.PlainHash(limit.source->scope.front().part, charge.key)) {
+    const BuiltKey key = builder.Build(limit.source->scope, !limit.overrides.empty());
+    numbers = &limit.NumbersFor(key.override_value);
+    charge.key = key.hash;
+    unknown_client |= key.unknown_client;
+  }
+  charge.key = charge.key ^ limit.salt;
   charge.numbers = &numbers->numbers;
   charge.history = &limit.record->numbers;
   charge.version = numbers->version;
   charge.shadow = limit.shadow;
   charge.cost = cost;
-  charge.key = key.hash ^ limit.salt;
-  charge.group = static_cast<uint32_t>(key.hash.low);
+  return numbers;
 }
 
 uint64_t RetryAfter(const Charge& charge, Micros now) noexcept {
@@ -110,10 +115,7 @@ Status BuildCharges(const Snapshot& snapshot, const KeyedHasher& hasher, const R
         buffer.Shrink(first);
         return Status::kUnsupported;
       }
-      const VersionedNumbers* numbers = nullptr;
-      BuiltKey key;
-      FillCharge(limit, builder, cost, buffer.charges.Add(), numbers, key);
-      tally.unknown_client |= key.unknown_client;
+      const VersionedNumbers* numbers = FillCharge(limit, builder, cost, buffer.charges.Add(), tally.unknown_client);
       buffer.uses.Add(&rule, &limit, numbers);
     }
   }

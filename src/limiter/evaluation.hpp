@@ -63,9 +63,9 @@ Status BuildCharges(const Snapshot& snapshot, const KeyedHasher& hasher, const R
 void NameCharges(const KeyedHasher& hasher, const Snapshot& snapshot, const Request& request, bool readable,
                  std::span<Charge> charges, std::span<const LimitUse> uses, std::string& names);
 
-/// The charge of one limit. `key` tells what it was built from.
-void FillCharge(const CompiledLimit& limit, const KeyBuilder& builder, uint64_t cost, Charge& charge,
-                const VersionedNumbers*& numbers, BuiltKey& key) noexcept;
+/// The charge of one limit; returns the numbers that it is decided under. `unknown_client` is set when the key fell back to an address and there was none.
+const VersionedNumbers* FillCharge(const CompiledLimit& limit, const KeyBuilder& builder, uint64_t cost, Charge& charge,
+                                   bool& unknown_client) noexcept;
 
 /// What the binding limit says in the answer: its numbers, what remains, when it is as new.
 void TellLimit(const Charge& charge, const CompiledLimit& limit, Micros now, Decision& out) noexcept;

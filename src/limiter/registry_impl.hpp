@@ -46,8 +46,11 @@ struct Registry::Impl {
   /// A decision from start to end on a snapshot that stays alive.
   Status Decide(const Snapshot& snapshot, const Request& request, uint64_t now_ns, Mode mode, Decision& out) noexcept;
   /// The short way for a rule with a single limit on a local store; the same as Decide.
-  Status DecideSingle(const Snapshot& snapshot, const CompiledRule& rule, const Request& request, uint64_t now_ns,
-                      Decision& out) noexcept;
+  Status DecideSingle(const Snapshot& snapshot, const CompiledRule& rule, const Identity& identity, int64_t stated_cost,
+                      uint64_t now_ns, Decision& out) noexcept;
+  /// Its second half: the store has answered.
+  void AnswerSingle(const Snapshot& snapshot, const CompiledRule& rule, const Charge& charge, bool unknown_client,
+                    uint64_t now_ns, Decision& out) noexcept;
   /// The part that needs no limit: true when `out` is complete.
   bool DecideWithoutLimits(const Snapshot& snapshot, const MatchedRules& rules, Mode mode, Decision& out) noexcept;
   /// The part after the store has answered.

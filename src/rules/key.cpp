@@ -185,6 +185,16 @@ BuiltKey KeyBuilder::Build(const Scope& scope, bool with_override_value) const n
   return built;
 }
 
+bool KeyBuilder::PlainHash(ScopePart part, Hash128& out) const noexcept {
+  if (part != ScopePart::kUser && part != ScopePart::kApiKey) return false;
+  const Tag tag = part == ScopePart::kUser ? Tag::kUser : Tag::kApiKey;
+  const std::string_view stated = part == ScopePart::kUser ? identity_.user : identity_.api_key;
+  const Value value{tag, identity_.has_key ? identity_.key : stated};
+  if (value.bytes.empty() || value.bytes.size() > kMaxInline) return false;
+  out = value.Hash(hasher_);
+  return true;
+}
+
 std::string KeyBuilder::Readable(const Scope& scope) const {
   if (scope.size() > 1 && identity_.has_key) {
     if (identity_.key.empty()) return "unknown";

@@ -16,7 +16,27 @@ Rank RankOf(Lead lead) noexcept { return lead.blank() ? kUnderWay : lead.at_limi
 
 bool IsBelowLimit(Lead lead) noexcept { return !lead.empty() && RankOf(lead) == kBelowLimit; }
 
+Wide ExpiryMicros(Lead lead) noexcept {
+  Wide expiry = lead.expiry();
+  for (unsigned i = 0; i < lead.tick_exponent(); ++i) expiry *= 10;
+  return expiry;
+}
+
 }  // namespace
+
+/// An entry that could be dropped, and how little it would be missed.
+struct Table::Victim {
+  Line* line = nullptr;
+  size_t slot = 0;
+  uint64_t header = 0;
+  uint64_t page = 0;
+  Rank rank = kNobody;
+  Wide expiry = 0;
+
+  bool Beats(const Victim& other) const noexcept {
+    return rank != other.rank ? rank < other.rank : expiry < other.expiry;
+  }
+};
 
 /// Rings of entries that were dropped; they go back to the pool when no lock is held any more.
 class Table::FreedRings {
@@ -158,7 +178,7 @@ bool Table::Insert(const Entry& entry, Micros now) noexcept {
       if (done) return true;
       // Every slot of a page that cannot be split holds live state.
       if (may_grow) {
-        EvictFrom(page, 1, freed, true, kUnderWay);
+        Drop(FindVictim(page, 1), freed);
         continue;
       }
     }
@@ -349,30 +369,6 @@ bool Table::Split(uint64_t page, Micros now, FreedRings& freed) noexcept {
 
 // ---- Making room ------------------------------------------------------------------------------------------------------------------
 
-namespace {
-
-/// An entry that could be dropped, and how little it would be missed.
-struct Victim {
-  Line* line = nullptr;
-  size_t slot = 0;
-  uint64_t header = 0;
-  uint64_t page = 0;
-  Rank rank = kNobody;
-  Wide expiry = 0;
-
-  bool Beats(const Victim& other) const noexcept {
-    return rank != other.rank ? rank < other.rank : expiry < other.expiry;
-  }
-};
-
-Wide ExpiryMicros(Lead lead) noexcept {
-  Wide expiry = lead.expiry();
-  for (unsigned i = 0; i < lead.tick_exponent(); ++i) expiry *= 10;
-  return expiry;
-}
-
-}  // namespace
-
 bool Table::MakeRoom(uint64_t near_page, Micros now, bool spare_blank) noexcept {
   // A table of some pages is looked at as a whole; a larger one where the new key goes, and further on until there is some choice.
   static constexpr uint64_t kAllPages = 64;
@@ -392,10 +388,16 @@ bool Table::MakeRoom(uint64_t near_page, Micros now, bool spare_blank) noexcept 
     cleared += ClearDead(page, now, freed);
     candidates += info_[page].used.load(std::memory_order_relaxed);
   }
-  if (cleared != 0 || EvictFrom(first, looked_at, freed, false, kBelowLimit)) return true;
-  // What was looked at is at its limit, but somewhere there may be a key that is not.
-  if (!all && EvictBelowLimit(pages, freed)) return true;
-  return EvictFrom(first, looked_at, freed, false, spare_blank ? kAtLimit : kUnderWay);
+  if (cleared != 0) return true;
+  for (;;) {
+    const Victim victim = FindVictim(first, looked_at);
+    // What was looked at is at its limit, but somewhere there may be a key that is not.
+    if (victim.rank != kBelowLimit && !all && EvictBelowLimit(pages, freed)) return true;
+    if (victim.rank > (spare_blank ? kAtLimit : kUnderWay)) return false;
+    LockPage(victim.page);
+    const PageLock lock(*this, victim.page);
+    if (Drop(victim, freed)) return true;
+  }
 }
 
 bool Table::EvictBelowLimit(uint64_t pages, FreedRings& freed) noexcept {
@@ -403,7 +405,10 @@ bool Table::EvictBelowLimit(uint64_t pages, FreedRings& freed) noexcept {
   const auto evict_in = [&](uint64_t from, uint64_t to) {
     for (uint64_t page = below_.Next(from, to); page < to; page = below_.Next(page + 1, to)) {
       if (!HasBelowLimit(page) && !StillHasBelowLimit(page)) continue;
-      if (!EvictFrom(page, 1, freed, false, kBelowLimit)) continue;
+      LockPage(page);
+      const PageLock lock(*this, page);
+      const Victim victim = FindVictim(page, 1);
+      if (victim.rank != kBelowLimit || !Drop(victim, freed)) continue;
       hand_.store(page, std::memory_order_relaxed);
       return true;
     }
@@ -432,38 +437,34 @@ bool Table::StillHasBelowLimit(uint64_t page) noexcept {
   return has;
 }
 
-bool Table::EvictFrom(uint64_t first_page, uint64_t pages, FreedRings& freed, bool locked,
-                      unsigned least_rank) noexcept {
+Table::Victim Table::FindVictim(uint64_t first_page, uint64_t pages) const noexcept {
   const uint64_t mask = page_mask_.load(std::memory_order_acquire);
-  for (;;) {
-    Victim best;
-    for (uint64_t i = 0; i < pages; ++i) {
-      const uint64_t page = (first_page + i) & mask;
-      if (depth_[page].load(std::memory_order_acquire) == 0) continue;
-      for (size_t l = 0; l < kLinesPerPage; ++l) {
-        Line* line = LineAt(page, l);
-        const uint64_t header = line->StableHeader();
-        for (size_t slot = 0; slot < kSlots; ++slot) {
-          const Lead lead = line->ReadLead(slot);
-          if (lead.empty()) continue;
-          const Victim victim{line, slot, header, page, RankOf(lead), ExpiryMicros(lead)};
-          if (victim.Beats(best)) best = victim;
-        }
+  Victim best;
+  for (uint64_t i = 0; i < pages; ++i) {
+    const uint64_t page = (first_page + i) & mask;
+    if (depth_[page].load(std::memory_order_acquire) == 0) continue;
+    for (size_t l = 0; l < kLinesPerPage; ++l) {
+      Line* line = LineAt(page, l);
+      const uint64_t header = line->StableHeader();
+      for (size_t slot = 0; slot < kSlots; ++slot) {
+        const Lead lead = line->ReadLead(slot);
+        if (lead.empty()) continue;
+        const Victim victim{line, slot, header, page, RankOf(lead), ExpiryMicros(lead)};
+        if (victim.Beats(best)) best = victim;
       }
     }
-    if (best.line == nullptr || best.rank > least_rank) return false;
-    if (!locked) LockPage(best.page);
-    const bool taken = best.line->TryLock(best.header);
-    if (taken) {
-      freed.Add(best.line->ReadLead(best.slot), best.line->ReadValue(best.slot));
-      best.line->Clear(best.slot);
-      best.line->Unlock(best.header);
-      Release(best.page, 1);
-      evicted_live_.fetch_add(1, std::memory_order_relaxed);
-    }
-    if (!locked) UnlockPage(best.page);
-    if (taken) return true;
   }
+  return best;
+}
+
+bool Table::Drop(const Victim& victim, FreedRings& freed) noexcept {
+  if (victim.line == nullptr || !victim.line->TryLock(victim.header)) return false;
+  freed.Add(victim.line->ReadLead(victim.slot), victim.line->ReadValue(victim.slot));
+  victim.line->Clear(victim.slot);
+  victim.line->Unlock(victim.header);
+  Release(victim.page, 1);
+  evicted_live_.fetch_add(1, std::memory_order_relaxed);
+  return true;
 }
 
 void Table::Erase(Tag tag) noexcept {

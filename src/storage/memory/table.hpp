@@ -76,6 +76,7 @@ class Table {
   };
   class PageLock;
   class FreedRings;
+  struct Victim;
 
   uint64_t PageOf(Tag tag) const noexcept;
   Line* LineAt(uint64_t page, size_t line) const noexcept { return lines_ + page * kLinesPerPage + line; }
@@ -90,7 +91,9 @@ class Table {
   bool HasBelowLimit(uint64_t page) const noexcept;
   bool StillHasBelowLimit(uint64_t page) noexcept;
   bool EvictBelowLimit(uint64_t pages, FreedRings& freed) noexcept;
-  bool EvictFrom(uint64_t first_page, uint64_t pages, FreedRings& freed, bool locked, unsigned least_rank) noexcept;
+  Victim FindVictim(uint64_t first_page, uint64_t pages) const noexcept;
+  /// Under the page's lock. False when its line has changed since it was found.
+  bool Drop(const Victim& victim, FreedRings& freed) noexcept;
   void Release(uint64_t page, size_t count) noexcept;
   void LockPage(uint64_t page) noexcept;
   void UnlockPage(uint64_t page) noexcept;
