@@ -47,6 +47,11 @@ class Heard {
     const std::lock_guard lock(mutex_);
     return lines_;
   }
+  std::string all() const {
+    std::string text;
+    for (const std::string& line : lines()) text += "\n  " + line;
+    return text;
+  }
   bool Mentions(std::string_view part) const {
     for (const std::string& line : lines()) {
       if (line.find(part) != std::string::npos) return true;

@@ -130,22 +130,20 @@ void Connection::SetUp() {
   Await(Kind::kScript);
 }
 
-void Connection::Drop(const std::string& why) {
-  const bool was_ready = state_ == State::kReady;
-  const bool was_used = std::ranges::any_of(awaited_, [](const Awaited& one) { return one.call != nullptr; });
+void Connection::Drop(std::string why) {
   if (state_ == State::kConnecting && next_endpoint_ < endpoints_.size()) return Connect();
+  Disconnect();
+  retry_at_ = Clock::now() + around_.Backoff(++failures_);
+  Report(ratel::Report::kWarning, place_ + ": " + Printable(why));
+  Close(Status::kStore);
+}
+
+void Connection::Disconnect() {
   stream_.reset();
   reader_.reset();
   stalled_ = false;
   state_ = State::kWaiting;
-  if (was_ready && !was_used && failures_ == 0) {
-    // A server that closes an idle connection has not failed.
-    retry_at_ = Clock::now();
-  } else {
-    retry_at_ = Clock::now() + around_.Backoff(++failures_);
-    Report(ratel::Report::kWarning, place_ + ": " + Printable(why));
-  }
-  Close(Status::kStore);
+  retry_at_ = Clock::now();
 }
 
 void Connection::Close(Status status) noexcept {
@@ -243,7 +241,10 @@ void Connection::OnEvents(short events) {
   }
   if (!reader_.has_value()) return;  // a reply has ended the connection
   if (reader_->failed()) return Drop("not the Redis protocol: " + reader_->fault());
-  if (!open) Drop(why);
+  if (open) return;
+  // A server that closes an idle connection has not failed.
+  if (state_ == State::kReady && awaited_.empty() && failures_ == 0) return Disconnect();
+  Drop(why);
 }
 
 // ---- Replies ----------------------------------------------------------------------------------------------------------------------

@@ -48,7 +48,7 @@ class Connection {
   pollfd Wanted() const noexcept;
   void OnEvents(short events);
   /// Ends all calls and the connection; the next attempt is made after a while.
-  void Drop(const std::string& why);
+  void Drop(std::string why);
   /// Ends all calls.
   void Close(Status status) noexcept;
 
@@ -64,6 +64,7 @@ class Connection {
   void Begin();
   void Connect();
   void SetUp();
+  void Disconnect();
   void Await(Kind kind, CallPtr call = nullptr);
   void Write(const CallPtr& call);
   void PublishNumbers(const Operation& operation);

@@ -1,0 +1,329 @@
+// Each way in which a Redis fails: what is answered meanwhile, that nothing is spent twice, and that it ends by itself.
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <functional>
+#include <set>
+#include <thread>
+
+#include "redis/peer.hpp"
+#include "redis/support.hpp"
+
+namespace ratel::test {
+namespace {
+
+using std::chrono::milliseconds;
+
+const Versions& Hourly() {
+  static const Versions versions({Make(Algorithm::kFixedWindow, 1'000'000, 3'600'000'000)});
+  return versions;
+}
+
+bool Eventually(const std::function<bool()>& holds) {
+  for (int attempt = 0; attempt < 1000; ++attempt) {
+    if (holds()) return true;
+    std::this_thread::sleep_for(milliseconds(10));
+  }
+  return false;
+}
+
+Status Spend(Storage& storage, uint64_t key = 1) {
+  Charge charge = ChargeFor(Hourly(), 0, key);
+  return ApplyOne(storage, charge);
+}
+
+/// Units spent on a key, by a peek that gets through.
+uint64_t Spent(Storage& storage, uint64_t key = 1) {
+  Charge charge = ChargeFor(Hourly(), 0, key);
+  EXPECT_TRUE(Eventually([&] { return ApplyOne(storage, charge, kStart, Mode::kPeek) == Status::kOk; }));
+  return 1'000'000 - charge.outcome.remaining;
+}
+
+/// Ends asynchronous calls, and counts how.
+class Tally final : public Completion {
+ public:
+  void Finish(Status status) noexcept override {
+    ++(status == Status::kOk ? ok : status == Status::kCancelled ? cancelled : failed);
+  }
+  std::atomic<int> ok{0};
+  std::atomic<int> failed{0};
+  std::atomic<int> cancelled{0};
+  int ended() const { return ok + failed + cancelled; }
+};
+
+constexpr const char* kUsual = "deadline_ms=1000&time=caller";
+
+TEST(Failure, ScriptsFlushedAreLoadedAgainAtOnce) {
+  RedisServer server;
+  const auto storage = Open(server.url(kUsual));
+  for (int i = 0; i < 20; ++i) {
+    if (i % 5 == 0) server.Do({"SCRIPT", "FLUSH"});
+    ASSERT_EQ(Spend(*storage), Status::kOk) << i;
+  }
+  EXPECT_EQ(Spent(*storage), 20u);
+}
+
+TEST(Failure, EverythingFlushedStartsNew) {
+  RedisServer server;
+  const auto storage = Open(server.url(kUsual));
+  ASSERT_EQ(Spend(*storage), Status::kOk);
+  server.Do({"FLUSHALL"});
+  ASSERT_EQ(Spend(*storage), Status::kOk);
+  EXPECT_EQ(Spent(*storage), 1u);
+}
+
+TEST(Failure, StartsWithTheServerDownAndFindsItLater) {
+  RedisServer server({}, false);
+  const auto storage = Open(server.url(kUsual));
+  const Heard heard(*storage);
+  EXPECT_EQ(Spend(*storage), Status::kStore);
+  EXPECT_TRUE(Eventually([&] { return heard.Mentions("Connection refused"); })) << heard.all();
+  server.Start();
+  EXPECT_TRUE(Eventually([&] { return Spend(*storage) == Status::kOk; }));
+  EXPECT_TRUE(heard.Mentions("connected again"));
+  EXPECT_EQ(Spent(*storage), 1u);
+}
+
+TEST(Failure, KilledAndStartedAgain) {
+  RedisServer server;
+  const auto storage = Open(server.url(kUsual));
+  ASSERT_EQ(Spend(*storage), Status::kOk);
+  for (int round = 0; round < 3; ++round) {
+    server.Kill();
+    EXPECT_TRUE(Eventually([&] { return Spend(*storage) == Status::kStore; }));
+    server.Start();
+    EXPECT_TRUE(Eventually([&] { return Spend(*storage) == Status::kOk; }));
+  }
+}
+
+TEST(Failure, AStoppedServerCostsNoMoreThanTheDeadlineAndMixesNoReplies) {
+  RedisServer server;
+  const auto storage = Open(server.url("deadline_ms=20&time=caller"));
+  ASSERT_TRUE(Eventually([&] { return Spend(*storage, 7) == Status::kOk; }));
+  server.Pause();
+  int failed = 0;
+  for (int i = 0; i < 10; ++i) failed += Spend(*storage, 8) != Status::kOk;
+  EXPECT_EQ(failed, 10);
+  server.Resume();
+  // Each key's answer is its own, whatever comes late.
+  std::array<uint64_t, 4> spent{};
+  for (int round = 0; round < 50; ++round) {
+    for (uint64_t key = 100; key < 104; ++key) {
+      Charge charge = ChargeFor(Hourly(), 0, key);
+      if (ApplyOne(*storage, charge) != Status::kOk) continue;
+      const uint64_t told = 1'000'000 - charge.outcome.remaining;
+      ASSERT_GT(told, spent[key - 100]) << "key " << key;
+      spent[key - 100] = told;
+    }
+  }
+  EXPECT_TRUE(Eventually([&] { return Spend(*storage, 7) == Status::kOk; }));
+}
+
+TEST(Failure, SilenceForALongTimeEndsTheConnection) {
+  RedisServer server;
+  const auto storage = Open(server.url("deadline_ms=20&time=caller"));
+  const Heard heard(*storage);
+  ASSERT_TRUE(Eventually([&] { return Spend(*storage, 7) == Status::kOk; }));
+  server.Pause();
+  EXPECT_TRUE(Eventually([&] { return Spend(*storage, 8) != Status::kOk && heard.Mentions("no reply"); }));
+  server.Resume();
+  EXPECT_TRUE(Eventually([&] { return Spend(*storage, 7) == Status::kOk; }));
+}
+
+// B180: the script ran, its reply is gone. To ask again would spend twice.
+TEST(Failure, ALostReplyIsNeverReplayed) {
+  RedisServer server;
+  Relay relay(server.port());
+  const auto direct = Open(server.url(kUsual));
+  const auto storage = Open(relay.url(kUsual));
+  ASSERT_EQ(Spend(*storage), Status::kOk);
+  constexpr int kRounds = 5;
+  for (int round = 0; round < kRounds; ++round) {
+    ASSERT_TRUE(Eventually([&] { return Spend(*storage, 2) == Status::kOk; }));
+    relay.lose_replies = true;
+    EXPECT_EQ(Spend(*storage), Status::kStore);
+    relay.lose_replies = false;
+  }
+  EXPECT_EQ(relay.lost, kRounds);
+  EXPECT_EQ(Spent(*direct), 1u + kRounds) << "each was carried out once";
+}
+
+TEST(Failure, WithoutThePasswordAndWithAWrongOne) {
+  RedisServer server;
+  server.Do({"CONFIG", "SET", "requirepass", "right"});
+  server.password = "right";
+  const std::string at = "@127.0.0.1:" + std::to_string(server.port()) + "?" + kUsual;
+  {
+    const auto storage = Open(server.url(kUsual));
+    const Heard heard(*storage);
+    EXPECT_EQ(Spend(*storage), Status::kStore);
+    EXPECT_TRUE(Eventually([&] { return heard.Mentions("NOAUTH"); }));
+  }
+  {
+    const auto storage = Open("redis://:hush-hush" + at);
+    const Heard heard(*storage);
+    EXPECT_EQ(Spend(*storage), Status::kStore);
+    EXPECT_TRUE(Eventually([&] { return heard.Mentions("WRONGPASS"); }));
+    EXPECT_FALSE(heard.Mentions("hush"));
+    server.Do({"CONFIG", "SET", "requirepass", "hush-hush"});
+    server.password = "hush-hush";
+    EXPECT_TRUE(Eventually([&] { return Spend(*storage) == Status::kOk; })) << "no restart is needed";
+  }
+  server.Do({"ACL", "SETUSER", "limiter", "on", ">pw", "~rl*", "+@all"});
+  const auto storage = Open("redis://limiter:pw" + at);
+  EXPECT_EQ(Spend(*storage), Status::kOk);
+}
+
+TEST(Failure, OutOfMemoryRefusesTheSpendAndEndsWithIt) {
+  RedisServer server;
+  const auto storage = Open(server.url(kUsual));
+  const Heard heard(*storage);
+  ASSERT_EQ(Spend(*storage), Status::kOk);
+  server.Do({"CONFIG", "SET", "maxmemory", "1"});
+  EXPECT_EQ(Spend(*storage), Status::kStore);
+  EXPECT_TRUE(heard.Mentions("OOM"));
+  server.Do({"CONFIG", "SET", "maxmemory", "0"});
+  EXPECT_EQ(Spend(*storage), Status::kOk);
+  EXPECT_EQ(Spent(*storage), 2u);
+}
+
+TEST(Failure, AReplicaIsLeftForWhoeverIsMasterLater) {
+  RedisServer server;
+  const auto storage = Open(server.url(kUsual));
+  const Heard heard(*storage);
+  ASSERT_EQ(Spend(*storage), Status::kOk);
+  server.Do({"REPLICAOF", "127.0.0.1", "1"});
+  EXPECT_EQ(Spend(*storage), Status::kStore);
+  EXPECT_TRUE(Eventually([&] { return heard.Mentions("READONLY"); })) << heard.all();
+  server.Do({"REPLICAOF", "NO", "ONE"});
+  EXPECT_TRUE(Eventually([&] { return Spend(*storage) == Status::kOk; }));
+}
+
+TEST(Failure, AServerThatIsLoadingOrIsNoRedis) {
+  const std::pair<const char*, const char*> cases[] = {
+      {"-LOADING Redis is loading the dataset in memory\r\n", "LOADING"},
+      {"HTTP/1.1 400 Bad Request\r\n\r\n", "Redis protocol"},
+      {"-NOPERM this user has no permissions to run the 'script|load' command\r\n", "NOPERM"},
+  };
+  for (const auto& [reply, reason] : cases) {
+    Parrot parrot(reply);
+    const auto storage = Open(parrot.url(kUsual));
+    const Heard heard(*storage);
+    EXPECT_EQ(Spend(*storage), Status::kStore);
+    EXPECT_TRUE(Eventually([&] { return heard.Mentions(reason); })) << reason;
+  }
+  Parrot parrot("+0123456789012345678901234567890123456789\r\n");
+  const auto storage = Open(parrot.url(kUsual));
+  const Heard heard(*storage);
+  EXPECT_EQ(Spend(*storage), Status::kStore);
+  EXPECT_TRUE(Eventually([&] { return heard.Mentions("a reply that the script does not make"); }));
+}
+
+TEST(Failure, NamesThatDoNotResolve) {
+  const auto storage = Open("redis://no-such-host.invalid:6379?deadline_ms=50");
+  const Heard heard(*storage);
+  EXPECT_EQ(Spend(*storage), Status::kStore);
+  EXPECT_TRUE(Eventually([&] { return heard.Mentions("resolve"); }));
+}
+
+TEST(Failure, WhatIsInFlightWhenItStopsEndsOnceAsCancelled) {
+  RedisServer server;
+  constexpr int kCount = 500;
+  Tally tally;
+  std::vector<Charge> charges;
+  for (int i = 0; i < kCount; ++i) charges.push_back(ChargeFor(Hourly(), 0, 1));
+  std::vector<Operation> operations;
+  for (Charge& charge : charges) operations.push_back({{&charge, 1}, kStart});
+  {
+    const auto storage = Open(server.url("deadline_ms=30000&time=caller"));
+    ASSERT_EQ(Spend(*storage), Status::kOk);
+    server.Pause();
+    for (Operation& operation : operations) ASSERT_EQ(storage->ApplyAsync(operation, tally), Status::kOk);
+    storage->Stop();
+    EXPECT_EQ(tally.cancelled, kCount);
+    Charge late = ChargeFor(Hourly(), 0, 1);
+    EXPECT_NE(ApplyOne(*storage, late), Status::kOk) << "nothing is taken any more";
+  }
+  EXPECT_EQ(tally.ended(), kCount);
+  server.Resume();
+}
+
+TEST(Failure, AThousandCallsShareOneConnection) {
+  RedisServer server;
+  const auto storage = Open(server.url("deadline_ms=30000&time=caller"));
+  constexpr int kCount = 1000;
+  Tally tally;
+  std::vector<Charge> charges;
+  for (int i = 0; i < kCount; ++i) charges.push_back(ChargeFor(Hourly(), 0, 1));
+  std::vector<Operation> operations;
+  for (Charge& charge : charges) operations.push_back({{&charge, 1}, kStart});
+  ASSERT_EQ(Spend(*storage, 2), Status::kOk);
+  for (Operation& operation : operations) ASSERT_EQ(storage->ApplyAsync(operation, tally), Status::kOk);
+  ASSERT_TRUE(Eventually([&] { return tally.ended() == kCount; }));
+  EXPECT_EQ(tally.ok, kCount);
+  std::set<uint64_t> remaining;
+  for (const Charge& charge : charges) remaining.insert(charge.outcome.remaining);
+  EXPECT_EQ(remaining.size(), size_t{kCount}) << "each saw its own count";
+  const std::string stats = server.Do({"INFO", "clients"});
+  EXPECT_NE(stats.find("connected_clients:2\r"), std::string::npos) << "ours and the one that asks: " << stats;
+}
+
+class Exactly : public testing::TestWithParam<Algorithm> {};
+INSTANTIATE_TEST_SUITE_P(All, Exactly, testing::ValuesIn(kAlgorithms),
+                         [](const auto& each) { return std::string(ToText(each.param)); });
+
+/// How many of `tries` requests on one key are admitted.
+int Admitted(Storage& storage, const Versions& versions, int tries) {
+  int admitted = 0;
+  for (int i = 0; i < tries; ++i) {
+    Charge charge = ChargeFor(versions, 0, 1);
+    if (ApplyOne(storage, charge) == Status::kOk) admitted += charge.outcome.allowed;
+  }
+  return admitted;
+}
+
+TEST_P(Exactly, TheLimitFromManyThreadsAndGateways) {
+  RedisServer server;
+  const Versions versions({Make(GetParam(), 300, 86'400'000'000)});
+  std::atomic<int> admitted{0};
+  {
+    std::vector<std::unique_ptr<Storage>> gateways;
+    for (int i = 0; i < 3; ++i) gateways.push_back(Open(server.url("deadline_ms=30000&connections=2")));
+    std::vector<std::thread> threads;
+    for (int i = 0; i < 6; ++i)
+      threads.emplace_back([&, i] { admitted += Admitted(*gateways[static_cast<size_t>(i) % 3], versions, 100); });
+    for (std::thread& thread : threads) thread.join();
+  }
+  // A bucket of 300 a day has a token every 288 s.
+  EXPECT_EQ(admitted, 300);
+}
+
+TEST_P(Exactly, TheLimitFromManyProcesses) {
+  RedisServer server;
+  const Versions versions({Make(GetParam(), 200, 86'400'000'000)});
+  std::array<int, 2> counts;
+  ASSERT_EQ(pipe(counts.data()), 0);
+  constexpr int kProcesses = 4;
+  for (int i = 0; i < kProcesses; ++i) {
+    if (fork() != 0) continue;
+    const auto storage = Open(server.url("deadline_ms=30000"));
+    const int admitted = Admitted(*storage, versions, 100);
+    static_cast<void>(!write(counts[1], &admitted, sizeof admitted));
+    _exit(0);
+  }
+  int total = 0;
+  for (int i = 0; i < kProcesses; ++i) {
+    int admitted = 0;
+    ASSERT_EQ(read(counts[0], &admitted, sizeof admitted), static_cast<ssize_t>(sizeof admitted));
+    total += admitted;
+    wait(nullptr);
+  }
+  close(counts[0]);
+  close(counts[1]);
+  EXPECT_EQ(total, 200);
+}
+
+}  // namespace
+}  // namespace ratel::test
