@@ -46,7 +46,7 @@ for pass = (count == 1 or mode == 2) and 2 or 1, 2 do
         local length = exists and call('LLEN', key) or 0
         if length % 2 == 1 and length > 1 then
           local a, b = head[1]:match('^(%d+):(%d+)$')
-          if a then found, base, size = tonumber(a), tonumber(b), (length - 1) / 2 end
+          if a and #a < 9 and #b < 17 then found, base, size = tonumber(a), tonumber(b), (length - 1) / 2 end
         end
       end
       local replaced, from_window = false, nil
@@ -65,10 +65,16 @@ for pass = (count == 1 or mode == 2) and 2 or 1, 2 do
         reply = reply .. char(#told) .. told
       else
         local instants, sums = {}, {}
+        -- Whatever is no such number ends the evaluation: the list then counts as none.
+        local function element(n)
+          local text = call('LINDEX', key, n)
+          if not text or #text > 16 or not text:find('^%d+$') then error('corrupt') end
+          return tonumber(text)
+        end
         local function at(n)
           local value = instants[n]
           if not value then
-            value = tonumber(call('LINDEX', key, 2 * n + 1))
+            value = element(2 * n + 1)
             instants[n] = value
           end
           return value
@@ -77,7 +83,7 @@ for pass = (count == 1 or mode == 2) and 2 or 1, 2 do
           if n < 0 then return base end
           local value = sums[n]
           if not value then
-            value = tonumber(call('LINDEX', key, 2 * n + 2))
+            value = element(2 * n + 2)
             sums[n] = value
           end
           return value
@@ -127,6 +133,7 @@ for pass = (count == 1 or mode == 2) and 2 or 1, 2 do
             first, ahead, newest, pos, pulled = look(low, window)
             aged = through(first - 1)
             units = through(size - 1) - aged
+            if first < size and (units < 1 or at(first) > at(size - 1)) then error('corrupt') end
           end
           if mode ~= 3 then
             ok = units + z <= x
@@ -134,6 +141,7 @@ for pass = (count == 1 or mode == 2) and 2 or 1, 2 do
               local must = aged + units + z - x
               local last = first_of(first, size, function(n) return through(n) >= must end)
               lead_at, lead_units = at(last), through(last) - aged
+              if lead_at > at(size - 1) or lead_units > units then error('corrupt') end
             end
           elseif units > 0 then
             local n = first_of(first, ahead, function(m) return at(m) >= y end)
