@@ -13,8 +13,8 @@ Options Good(std::string_view url) {
 }
 
 TEST(Url, AllThatCanBeSaid) {
-  const Options options = Good(
-      "redis://me:p%40ss:word@[::1]:7000/3?deadline_ms=25&time=caller&prefix=shop&connections=2&ttl_margin_ms=5");
+  const Options options =
+      Good("redis://me:p%40ss:word@[::1]:7000/3?deadline_ms=25&time=caller&prefix=shop&connections=2&ttl_margin_ms=5");
   EXPECT_EQ(options.host, "::1");
   EXPECT_EQ(options.port, 7000);
   EXPECT_EQ(options.user, "me");

@@ -41,7 +41,8 @@ class Relay final : public Peer {
   explicit Relay(int server_port) : server_port_(server_port) { Start(); }
   ~Relay() override { Stop(); }
 
-  std::atomic<bool> lose_replies{false};  ///< what the server answers is read and thrown away, and the connection closed
+  std::atomic<bool> lose_replies{
+      false};  ///< what the server answers is read and thrown away, and the connection closed
   std::atomic<int> lost{0};
 
  private:

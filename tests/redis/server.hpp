@@ -21,6 +21,9 @@ class RedisServer {
   RedisServer(const RedisServer&) = delete;
   RedisServer& operator=(const RedisServer&) = delete;
 
+  void AddArguments(const std::vector<std::string>& arguments) {
+    arguments_.insert(arguments_.end(), arguments.begin(), arguments.end());
+  }
   void Start();
   /// SIGKILL, and waits until it is gone.
   void Kill();

@@ -63,7 +63,9 @@ TEST_P(StoredState, ADenialWritesNothing) {
   const std::string offset = Server().Do({"INFO", "persistence"});
   for (int i = 0; i < 10; ++i) ASSERT_FALSE(Take(*storage, versions, kStart + 1));
   EXPECT_EQ(Server().Do({"DUMP", OnlyKey()}), dump);
-  const auto changes = [](const std::string& info) { return info.substr(info.find("rdb_changes_since_last_save"), 40); };
+  const auto changes = [](const std::string& info) {
+    return info.substr(info.find("rdb_changes_since_last_save"), 40);
+  };
   EXPECT_EQ(changes(Server().Do({"INFO", "persistence"})), changes(offset));
 }
 
@@ -135,18 +137,42 @@ TEST_P(StoredState, ValuesThatAreNotOursCountAsNoneAndAreReplaced) {
   const std::string key = OnlyKey();
   const std::string own = is_log() ? "" : Server().Do({"GET", key});
   std::vector<std::function<void()>> spoil = {
-      [&] { Server().Do({"SET", key, "not a state"}); },
-      [&] { Server().Do({"SET", key, ""}); },
-      [&] { Server().Do({"SET", key, "12345678901234567"}); },
-      [&] { Server().Do({"SET", key, std::string(300, 'x')}); },
-      [&] { Server().Do({"HSET", key, "a", "b"}); },
-      [&] { Server().Do({"SADD", key, "a"}); },
-      [&] { Server().Do({"ZADD", key, "1", "a"}); },
-      [&] { Server().Do({"XADD", key, "*", "a", "b"}); },
-      [&] { Server().Do({"RPUSH", key, "a"}); },
-      [&] { Server().Do({"RPUSH", key, "a", "b", "c"}); },
-      [&] { Server().Do({"RPUSH", key, "1:0", "b"}); },
-      [&] { Server().Do({"RPUSH", key, "99999999999999999999:0", "1", "2"}); },
+      [&] {
+        Server().Do({"SET", key, "not a state"});
+      },
+      [&] {
+        Server().Do({"SET", key, ""});
+      },
+      [&] {
+        Server().Do({"SET", key, "12345678901234567"});
+      },
+      [&] {
+        Server().Do({"SET", key, std::string(300, 'x')});
+      },
+      [&] {
+        Server().Do({"HSET", key, "a", "b"});
+      },
+      [&] {
+        Server().Do({"SADD", key, "a"});
+      },
+      [&] {
+        Server().Do({"ZADD", key, "1", "a"});
+      },
+      [&] {
+        Server().Do({"XADD", key, "*", "a", "b"});
+      },
+      [&] {
+        Server().Do({"RPUSH", key, "a"});
+      },
+      [&] {
+        Server().Do({"RPUSH", key, "a", "b", "c"});
+      },
+      [&] {
+        Server().Do({"RPUSH", key, "1:0", "b"});
+      },
+      [&] {
+        Server().Do({"RPUSH", key, "99999999999999999999:0", "1", "2"});
+      },
   };
   if (!own.empty()) {
     std::string cut = own.substr(0, own.size() - 1);
@@ -295,7 +321,8 @@ TEST(Stored, StatesSurviveTheirBytes) {
   for (const Algorithm algorithm : kAlgorithms) {
     if (algorithm == Algorithm::kSlidingLog) continue;
     for (int i = 0; i < 2000; ++i) {
-      const Numbers numbers = Make(algorithm, 1 + random() % (random() % 2 == 0 ? 20 : 1'000'000), 1 + random() % kMinute);
+      const Numbers numbers =
+          Make(algorithm, 1 + random() % (random() % 2 == 0 ? 20 : 1'000'000), 1 + random() % kMinute);
       State state;
       for (int n = 0; n < 5; ++n)
         Step(numbers, state, numbers.TickOf(kStart + random() % kMinute), 1 + random() % numbers.capacity, Spend::kYes);
