@@ -13,21 +13,21 @@
 #define LIMIT 10000
 
 static char keys[KEYS][40];
-static char* rules;
+static char *rules;
 static size_t rules_size;
 
-static void add(const char* format, const char* text, int number) {
+static void add(const char *format, const char *text, int number) {
   rules_size += (size_t)sprintf(rules + rules_size, format, text, number);
 }
 
-static void check(rl_status status, const char* what) {
+static void check(rl_status status, const char *what) {
   if (status == RL_OK) return;
   fprintf(stderr, "%s: %s\n", what, rl_status_name(status));
   exit(2);
 }
 
-static const char* algorithm_of(const char* name) {
-  static const char* const kNames[] = {"token_bucket", "leaky_bucket", "fixed_window", "sliding_log",
+static const char *algorithm_of(const char *name) {
+  static const char *const kNames[] = {"token_bucket", "leaky_bucket", "fixed_window", "sliding_log",
                                        "sliding_counter"};
   for (size_t i = 0; i < sizeof kNames / sizeof kNames[0]; ++i) {
     if (strstr(name, kNames[i]) != NULL) return kNames[i];
@@ -35,7 +35,7 @@ static const char* algorithm_of(const char* name) {
   return "token_bucket";
 }
 
-static void write_rules(const char* name) {
+static void write_rules(const char *name) {
   rules = malloc(1 << 20);
   if (rules == NULL) exit(2);
   add("rules:\n", "", 0);
@@ -55,9 +55,9 @@ static void write_rules(const char* name) {
   }
 }
 
-static rl_registry* make_registry(void) {
-  rl_config* config = NULL;
-  rl_registry* registry = NULL;
+static rl_registry *make_registry(void) {
+  rl_config *config = NULL;
+  rl_registry *registry = NULL;
   const rl_str secret = {"0123456789abcdef", 16}; /* the same table in every run */
   check(rl_config_create(&config, NULL), "config");
   check(rl_config_load_text(config, (rl_str){rules, rules_size}, (rl_str){"rules", 5}, NULL), "rules");
@@ -78,19 +78,19 @@ static rl_request request_of(int key, uint64_t now) {
 
 enum call { ALLOW, ALLOW_RULE, ALLOW_MANY, ALLOW_HTTP };
 
-static enum call call_of(const char* name) {
+static enum call call_of(const char *name) {
   if (strncmp(name, "allow_rule", 10) == 0) return ALLOW_RULE;
   if (strcmp(name, "allow_many") == 0) return ALLOW_MANY;
   return strcmp(name, "allow_http") == 0 ? ALLOW_HTTP : ALLOW;
 }
 
-int main(int argc, char** argv) {
+int main(int argc, char **argv) {
   if (argc != 3) return 2;
-  const char* name = argv[1];
+  const char *name = argv[1];
   const long count = strtol(argv[2], NULL, 10);
   for (int i = 0; i < KEYS; ++i) snprintf(keys[i], sizeof keys[i], "user-%08d-0123456789abcdef", i);
   write_rules(name);
-  rl_registry* registry = make_registry();
+  rl_registry *registry = make_registry();
   uint32_t rule = 0;
   check(rl_rule_id(registry, (rl_str){"api", 3}, &rule, NULL), "rule");
   /* A denied key has spent its limit, and no time passes for it. */

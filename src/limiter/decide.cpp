@@ -353,7 +353,7 @@ void Registry::AllowMany(std::span<const Request> requests, std::span<Decision> 
         pending.Shrink(pending.size() - 1);
         continue;
       }
-      item.single = SingleOf(*snapshot, item.rules);
+      item.single = impl_->local ? SingleOf(*snapshot, item.rules) : nullptr;
       if (item.single != nullptr)
         answer.now_ns = now_ns;
       else

@@ -80,6 +80,7 @@ const VersionedNumbers* FillCharge(const CompiledLimit& limit, const KeyBuilder&
     charge.key = key.hash;
     unknown_client |= key.unknown_client;
   }
+  charge.group = static_cast<uint32_t>(charge.key.low);
   charge.key = charge.key ^ limit.salt;
   charge.numbers = &numbers->numbers;
   charge.history = &limit.record->numbers;

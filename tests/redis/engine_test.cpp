@@ -7,6 +7,7 @@
 #include <fstream>
 #include <functional>
 #include <mutex>
+#include <set>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -141,6 +142,38 @@ TEST(Engine, TwoGatewaysShareOneBudgetAndNoIdentityIsStored) {
   }
 }
 
+TEST(Engine, KeysOfOneUserLieInOneSlot) {
+  RedisServer server;
+  Engine engine(
+      R"({"version":1,"rules":[{"name":"r","limits":[)"
+      R"({"name":"a","scope":"user","limit":5,"window":"1h"},{"name":"b","scope":"user","limit":9,"window":"24h"}]}]})",
+      server.url("deadline_ms=20000"));
+  const auto tags = [&] {
+    std::set<std::string> found;
+    for (const std::string& key : server.Keys()) {
+      if (key.starts_with("rl{")) found.insert(key.substr(0, key.find('}')));
+    }
+    return found.size();
+  };
+  for (const char* user : {"alice", "bob", "carol"}) engine.Ask(user);
+  EXPECT_EQ(server.Keys().size(), 6u + 1);
+  EXPECT_EQ(tags(), 3u);
+}
+
+TEST(Engine, ManyQuestionsWhileTheServerIsDown) {
+  RedisServer server({}, false);
+  Engine engine(Rules("closed"), server.url("deadline_ms=1000"));
+  std::vector<rl_request> requests(40, Engine::RequestOf("alice"));
+  std::vector<rl_decision> decisions(40, rl_decision RL_DECISION_INIT);
+  ASSERT_EQ(rl_allow_many(engine.registry, requests.data(), 40, decisions.data(), nullptr), RL_OK);
+  for (const rl_decision& decision : decisions) {
+    EXPECT_EQ(decision.source, RL_SOURCE_FAIL_CLOSED);
+    EXPECT_EQ(decision.generation, 1u);
+    EXPECT_EQ(decision.cost, 1);
+  }
+  EXPECT_EQ(engine.Metrics().fail_closed, 40u);
+}
+
 TEST(Engine, ASettleFindsWhatWasSpentAtTheServersTime) {
   // The gateway's clock is years off; the server's counts.
   RedisServer server;
@@ -237,8 +270,8 @@ class Certificates {
   void Issue(const std::string& name, const std::string& extension) {
     Run("req -newkey rsa:2048 -nodes -keyout " + name + ".key -out " + name + ".csr -subj /CN=" + name);
     std::ofstream(File(name + ".ext")) << extension << "\n";
-    Run("x509 -req -in " + name + ".csr -CA ca.pem -CAkey ca.key -CAcreateserial -days 2 -out " + name + ".pem -extfile " +
-        name + ".ext");
+    Run("x509 -req -in " + name + ".csr -CA ca.pem -CAkey ca.key -CAcreateserial -days 2 -out " + name +
+        ".pem -extfile " + name + ".ext");
   }
   void Run(const std::string& arguments) {
     const std::string line = "cd " + folder_ + " && openssl " + arguments + " >openssl.log 2>&1";
