@@ -17,7 +17,7 @@ const asked = Symbol('ratel.asked')
  */
 const decisionOf = (req) => req?.[asked] ?? req?.raw?.[asked]
 
-const isPromise = (value) => typeof value?.then === 'function'
+const isPromise = (value) => typeof value === 'object' && value !== null && typeof value.then === 'function'
 
 /** Bytes of a field or target, of which node makes a character each. */
 function bytesOf(text) {
@@ -71,15 +71,25 @@ class Gate {
    * skipped.
    */
   ask(view, req, cost) {
-    const { skip, user, apiKey, attributes } = this.options
-    const skipped = skip?.(view)
-    if (skipped === true) return undefined
-    const hooks = [skipped, user?.(view), apiKey?.(view), attributes?.(view), this.options.cost?.(view) ?? cost]
-    if (!hooks.some(isPromise)) return skipped ? undefined : this.#put(req, hooks)
-    return Promise.all(hooks).then((values) => (values[0] ? undefined : this.#put(req, values)))
+    const hooks = this.options
+    const skip = hooks.skip?.(view)
+    if (skip === true) return undefined
+    const user = hooks.user?.(view)
+    const apiKey = hooks.apiKey?.(view)
+    const attributes = hooks.attributes?.(view)
+    const units = hooks.cost?.(view) ?? cost
+    if (isPromise(skip) || isPromise(user) || isPromise(apiKey) || isPromise(attributes) || isPromise(units)) {
+      return this.#await(req, [skip, user, apiKey, attributes, units])
+    }
+    return skip ? undefined : this.#put(req, user, apiKey, attributes, units)
   }
 
-  #put(req, [, user, apiKey, attributes, cost]) {
+  async #await(req, hooks) {
+    const [skip, ...values] = await Promise.all(hooks)
+    return skip ? undefined : this.#put(req, ...values)
+  }
+
+  #put(req, user, apiKey, attributes, cost) {
     const request = { method: req.method, path: bytesOf(req.originalUrl ?? req.url), user, apiKey, attributes, cost }
     const peer = req.socket?.remoteAddress ?? ''
     const xForwardedFor = linesOf(req, 'x-forwarded-for')

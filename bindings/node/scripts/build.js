@@ -12,7 +12,7 @@ const path = require('node:path')
 
 const root = path.join(__dirname, '..')
 const build = path.join(root, 'build')
-const packages = 'build-essential cmake pkg-config libyaml-dev libxxhash-dev'
+const packages = 'build-essential cmake pkg-config libyaml-dev libxxhash-dev libhiredis-dev libssl-dev'
 
 function fail(message) {
   console.error(`ratel: ${message}`)
@@ -41,6 +41,11 @@ function prebuilt() {
   }
 }
 
+/** Parts of the engine that are left out: RATEL_REDIS=OFF, RATEL_REDIS_TLS=OFF. */
+const parts = ['RATEL_REDIS', 'RATEL_REDIS_TLS']
+  .filter((name) => process.env[name])
+  .map((name) => `-D${name}=${process.env[name]}`)
+
 /** What tells cmake where the engine is. */
 function engine() {
   if (process.env.RATEL_PREFIX) return [`-DRATEL_PREFIX=${process.env.RATEL_PREFIX}`]
@@ -65,5 +70,15 @@ checkTools()
 rmSync(path.join(build, 'CMakeCache.txt'), { force: true })
 mkdirSync(build, { recursive: true })
 const headers = require('node-api-headers').include_dir
-run('cmake', '-S', root, '-B', build, `-DNODE_API_HEADERS=${headers}`, '-DCMAKE_BUILD_TYPE=Release', ...engine())
+run(
+  'cmake',
+  '-S',
+  root,
+  '-B',
+  build,
+  `-DNODE_API_HEADERS=${headers}`,
+  '-DCMAKE_BUILD_TYPE=Release',
+  ...parts,
+  ...engine()
+)
 run('cmake', '--build', build, '--parallel', process.env.RATEL_JOBS ?? String(os.cpus().length))
