@@ -41,7 +41,9 @@ pub fn run(options: &Options) {
         row(options, "ratel allow, rule and time given", &keys, |key| {
             l.allow(&Request::for_rule(rule).key(key).at_ns(NOW_NS)).expect("an answer").allowed()
         });
-        batch(options, &keys);
+        if count >= BATCH {
+            batch(options, &keys);
+        }
         let quota = Quota::per_second(NonZeroU32::MAX).allow_burst(NonZeroU32::MAX);
         let l = RateLimiter::dashmap(quota);
         governor(options, "governor DashMap", &keys, &l);

@@ -136,13 +136,13 @@ impl Limiter {
         Ok(out)
     }
 
-    /// The same into room of the caller's, as long as `requests`.
+    /// The same into room of the caller's, as long as `requests`. After an error no decision there is an answer.
     pub fn allow_many_into(&self, requests: &[Request<'_>], out: &mut [Decision]) -> Result<()> {
-        if requests.len() != out.len() {
+        let count = u32::try_from(requests.len()).unwrap_or(u32::MAX);
+        if requests.len() != out.len() || count == u32::MAX {
+            out.fill(Decision::EMPTY);
             return Err(Error::invalid("allow_many_into: there is not one decision for each request"));
         }
-        out.fill(Decision::EMPTY);
-        let count = u32::try_from(requests.len()).map_err(|_| Error::invalid("allow_many: too many requests"))?;
         // SAFETY: both are arrays of the C structs, `count` long.
         asked(|err| unsafe {
             sys::rl_allow_many(self.raw(), requests.as_ptr().cast(), count, out.as_mut_ptr().cast(), err)
