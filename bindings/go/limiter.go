@@ -9,7 +9,6 @@ import "C"
 
 import (
 	"context"
-	"errors"
 	"math"
 	"runtime"
 	"runtime/cgo"
@@ -228,90 +227,6 @@ func (l *Limiter) AllowRule(ctx context.Context, rule RuleID, key string, n int6
 	var out C.rl_decision
 	status := C.ratel_allow_rule(c.registry, C.uint32_t(rule), key, C.int64_t(n), 0, &out)
 	return decided(status, &out, nil)
-}
-
-// AllowMany answers many questions at one instant, in order. Each Decision has its own Err: a request that is refused does
-// not hold up the others.
-func (l *Limiter) AllowMany(ctx context.Context, requests []Request) ([]Decision, error) {
-	costs := make([]int64, len(requests))
-	for i := range requests {
-		costs[i] = costOf(requests[i].Cost)
-	}
-	return l.allowMany(ctx, requests, costs)
-}
-
-func (l *Limiter) allowMany(ctx context.Context, requests []Request, costs []int64) ([]Decision, error) {
-	c, err := l.enter(ctx)
-	if err != nil {
-		return nil, err
-	}
-	if c.async {
-		c.release()
-		return l.allowEach(ctx, requests, costs)
-	}
-	defer c.release()
-	if len(requests) == 0 {
-		return nil, nil
-	}
-	var pins runtime.Pinner
-	defer pins.Unpin()
-	raw := make([]C.rl_request, len(requests))
-	for i := range requests {
-		raw[i] = pinRequest(&pins, &requests[i], costs[i])
-	}
-	out := make([]C.rl_decision, len(requests))
-	for i := range out {
-		out[i].struct_size = C.sizeof_rl_decision
-	}
-	var detail *C.rl_error
-	if err := failure(C.ratel_allow_many(c.registry, &raw[0], C.uint32_t(len(raw)), &out[0], &detail), detail); err != nil {
-		return nil, err
-	}
-	decisions := make([]Decision, len(out))
-	for i := range out {
-		decisions[i] = decisionOf(&out[i])
-		decisions[i].Err = failure(out[i].status, nil)
-	}
-	return decisions, nil
-}
-
-// allowEach is AllowMany where each question waits for a storage: one after the other, at the instant of the first answer.
-func (l *Limiter) allowEach(ctx context.Context, requests []Request, costs []int64) ([]Decision, error) {
-	decisions := make([]Decision, len(requests))
-	var now time.Time
-	for i := range requests {
-		request := requests[i]
-		if request.Time.IsZero() {
-			request.Time = now
-		}
-		decision, err := l.allow(ctx, &request, costs[i])
-		if err != nil && (ctx.Err() != nil || errors.Is(err, ErrClosed)) {
-			return nil, err
-		}
-		if err == nil && requests[i].Time.IsZero() {
-			now = decision.Time()
-		}
-		decisions[i] = decision
-		decisions[i].Err = err
-	}
-	return decisions, nil
-}
-
-func pinRequest(pins *runtime.Pinner, r *Request, cost int64) C.rl_request {
-	return C.rl_request{
-		struct_size:     C.sizeof_rl_request,
-		now_ns:          C.uint64_t(nanoseconds(r.Time)),
-		cost:            C.int64_t(cost),
-		rule:            C.uint32_t(r.Rule),
-		attribute_count: C.uint32_t(len(r.Attributes)),
-		method:          pin(pins, r.Method),
-		path:            pin(pins, r.Path),
-		user:            pin(pins, r.User),
-		api_key:         pin(pins, r.APIKey),
-		ip:              pin(pins, r.IP),
-		key:             pin(pins, r.Key),
-		attributes:      pinAttributes(pins, r.Attributes),
-	}
 }
 
 // Peek is what Allow would answer now; nothing is spent, nothing is counted.

@@ -194,9 +194,48 @@ static rl_status ratel_allow_async(rl_registry *registry, RATEL_REQUEST, uintptr
   RATEL_REQUEST_END(err);
 }
 
-static rl_status ratel_allow_many(rl_registry *registry, const rl_request *requests, uint32_t count, rl_decision *out,
-                                  rl_error **err) {
-  RATEL_CALL(err, rl_allow_many(registry, requests, count, out, &error));
+/* One of many requests without its strings: those of all lie in a row, six of each and then its attributes. */
+typedef struct ratel_asked {
+  uint64_t now_ns;
+  int64_t cost;
+  uint32_t rule;
+  uint32_t attribute_count;
+} ratel_asked;
+
+static const rl_str *ratel_asked_read(const ratel_asked *asked, const rl_str *text, rl_request *out) {
+  *out = (rl_request)RL_REQUEST_INIT;
+  out->now_ns = asked->now_ns;
+  out->cost = asked->cost;
+  out->rule = asked->rule;
+  out->method = text[0];
+  out->path = text[1];
+  out->user = text[2];
+  out->api_key = text[3];
+  out->ip = text[4];
+  out->key = text[5];
+  out->attribute_count = asked->attribute_count;
+  out->attributes = asked->attribute_count == 0 ? NULL : (const rl_attribute *)(const void *)(text + 6);
+  return text + 6 + 2 * (uint64_t)asked->attribute_count;
+}
+
+static rl_status ratel_allow_many(rl_registry *registry, const ratel_asked *asked, uint32_t count, const char *bytes,
+                                  const uint64_t *sizes, uint64_t texts, rl_decision *out, rl_error **err) {
+  ratel_list list;
+  if (!ratel_list_begin(&list, bytes, sizes, texts)) return RL_E_NO_MEMORY;
+  rl_request *requests = malloc(count * sizeof *requests);
+  rl_error error;
+  ratel_error_begin(&error);
+  rl_status status = RL_E_NO_MEMORY;
+  if (requests != NULL) {
+    const rl_str *text = list.items;
+    for (uint32_t i = 0; i < count; ++i) {
+      text = ratel_asked_read(&asked[i], text, &requests[i]);
+      out[i].struct_size = sizeof out[i];
+    }
+    status = rl_allow_many(registry, requests, count, out, &error);
+    free(requests);
+  }
+  RATEL_REQUEST_END(err);
 }
 
 /* ---- supplied by the host ---- */

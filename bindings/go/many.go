@@ -1,0 +1,116 @@
+package ratel
+
+// #include "shim.h"
+import "C"
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+)
+
+// AllowMany answers many questions at one instant, in order. Each Decision has its own Err: a request that is refused does
+// not hold up the others.
+func (l *Limiter) AllowMany(ctx context.Context, requests []Request) ([]Decision, error) {
+	return l.allowMany(ctx, requests, nil)
+}
+
+// costAt is what the i-th request costs: what costs says, when there are any.
+func costAt(requests []Request, costs []int64, i int) int64 {
+	if costs != nil {
+		return costs[i]
+	}
+	return costOf(requests[i].Cost)
+}
+
+// batch is what is lent to C for one AllowMany, and kept for the next one.
+type batch struct {
+	asked []C.ratel_asked
+	texts packed
+	out   []C.rl_decision
+}
+
+var batches = sync.Pool{New: func() any { return new(batch) }}
+
+func (b *batch) add(r *Request, cost int64) {
+	b.asked = append(b.asked, C.ratel_asked{
+		now_ns:          C.uint64_t(nanoseconds(r.Time)),
+		cost:            C.int64_t(cost),
+		rule:            C.uint32_t(r.Rule),
+		attribute_count: C.uint32_t(len(r.Attributes)),
+	})
+	for _, text := range [...]string{r.Method, r.Path, r.User, r.APIKey, r.IP, r.Key} {
+		b.texts.add(text)
+	}
+	for i := range r.Attributes {
+		b.texts.add(r.Attributes[i].Name)
+		b.texts.add(r.Attributes[i].Value)
+	}
+}
+
+func (b *batch) giveBack() {
+	if cap(b.texts.bytes) <= maxKept && len(b.asked) <= maxKept/64 {
+		b.asked, b.out = b.asked[:0], b.out[:0]
+		b.texts.bytes, b.texts.sizes = b.texts.bytes[:0], b.texts.sizes[:0]
+		batches.Put(b)
+	}
+}
+
+func (l *Limiter) allowMany(ctx context.Context, requests []Request, costs []int64) ([]Decision, error) {
+	c, err := l.enter(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if c.async {
+		c.release()
+		return l.allowEach(ctx, requests, costs)
+	}
+	defer c.release()
+	if len(requests) == 0 {
+		return nil, nil
+	}
+	b := batches.Get().(*batch)
+	defer b.giveBack()
+	for i := range requests {
+		b.add(&requests[i], costAt(requests, costs, i))
+	}
+	if cap(b.out) < len(requests) {
+		b.out = make([]C.rl_decision, len(requests))
+	}
+	b.out = b.out[:len(requests)]
+	bytes, sizes := b.texts.data()
+	var detail *C.rl_error
+	status := C.ratel_allow_many(c.registry, &b.asked[0], C.uint32_t(len(b.asked)), bytes, sizes, C.uint64_t(len(b.texts.sizes)), &b.out[0], &detail)
+	if err := failure(status, detail); err != nil {
+		return nil, err
+	}
+	decisions := make([]Decision, len(requests))
+	for i := range decisions {
+		decisions[i] = decisionOf(&b.out[i])
+		decisions[i].Err = failure(b.out[i].status, nil)
+	}
+	return decisions, nil
+}
+
+// allowEach is AllowMany where each question waits for a storage: one after the other, at the instant of the first answer.
+func (l *Limiter) allowEach(ctx context.Context, requests []Request, costs []int64) ([]Decision, error) {
+	decisions := make([]Decision, len(requests))
+	var now time.Time
+	for i := range requests {
+		request := requests[i]
+		if request.Time.IsZero() {
+			request.Time = now
+		}
+		decision, err := l.allow(ctx, &request, costAt(requests, costs, i))
+		if err != nil && (ctx.Err() != nil || errors.Is(err, ErrClosed)) {
+			return nil, err
+		}
+		if err == nil && requests[i].Time.IsZero() {
+			now = decision.Time()
+		}
+		decisions[i] = decision
+		decisions[i].Err = err
+	}
+	return decisions, nil
+}
