@@ -1,0 +1,37 @@
+// A redis-server of its own for a test file: on a unix socket in a temporary folder.
+
+const { spawn, spawnSync } = require('node:child_process')
+const { existsSync, mkdtempSync, rmSync } = require('node:fs')
+const os = require('node:os')
+const path = require('node:path')
+const { engine } = require('..')
+
+/** Why there is none; undefined when there is. */
+function missing() {
+  if (!engine().features.includes('redis')) return 'this engine was built without Redis'
+  if (spawnSync('redis-server', ['--version']).error) return 'redis-server is not installed'
+  return undefined
+}
+
+class RedisServer {
+  async start() {
+    this.folder = mkdtempSync(path.join(os.tmpdir(), 'ratel-'))
+    this.socket = path.join(this.folder, 's')
+    const given = ['--port', '0', '--unixsocket', this.socket, '--save', '', '--dir', this.folder]
+    this.process = spawn('redis-server', given, { stdio: 'ignore' })
+    for (let n = 0; n < 1000 && !existsSync(this.socket); n++) await new Promise((resolve) => setTimeout(resolve, 10))
+    return this
+  }
+
+  /** Deadlines are long, since tests share their machine. */
+  url(options = '') {
+    return `unix://${this.socket}?deadline_ms=20000${options}`
+  }
+
+  stop() {
+    this.process.kill('SIGKILL')
+    rmSync(this.folder, { recursive: true, force: true })
+  }
+}
+
+module.exports = { RedisServer, missing }

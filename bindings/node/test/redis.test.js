@@ -1,0 +1,118 @@
+const assert = require('node:assert/strict')
+const { spawnSync } = require('node:child_process')
+const path = require('node:path')
+const { after, before, describe, test } = require('node:test')
+const { Worker } = require('node:worker_threads')
+const { Limiter } = require('..')
+const { RatelStore } = require('../lib/express-rate-limit.js')
+const { RedisServer, missing } = require('./redis-server.js')
+
+const main = JSON.stringify(path.join(__dirname, '..'))
+const rules = [
+  {
+    name: 'five',
+    path: '/',
+    scope: 'user',
+    algorithm: 'token_bucket',
+    limit: 5,
+    window: '1d',
+    on_store_error: 'closed'
+  }
+]
+const ask = (user) => ({ path: '/', user })
+const secret = 'a secret of twenty bytes'
+
+describe('Redis', { skip: missing() }, () => {
+  let server
+  before(async () => {
+    server = await new RedisServer().start()
+  })
+  after(() => server.stop())
+
+  function limiterOf(t, redis = server.url()) {
+    const limiter = new Limiter({ rules, redis, secret, log() {} })
+    t.after(() => limiter.close())
+    return limiter
+  }
+
+  test('limiters that share a server get exactly the limit together', async (t) => {
+    const limiters = [limiterOf(t), limiterOf(t), limiterOf(t)]
+    const answers = await Promise.all(Array.from({ length: 300 }, (_, i) => limiters[i % 3].allowAsync(ask('shared'))))
+    assert.equal(answers.filter((one) => one.allowed).length, 5)
+    assert.ok(answers.every((one) => one.source === 'exact' || one.source === 'cached_denial'))
+  })
+
+  test('every twin', async (t) => {
+    const limiter = limiterOf(t)
+    assert.throws(() => limiter.allow(ask('t')), { code: 'RL_E_UNSUPPORTED', message: /allowAsync/ })
+    assert.throws(() => limiter.isAllowed(ask('t')), { code: 'RL_E_UNSUPPORTED' })
+    const decision = await limiter.allowAsync({ ...ask('t'), cost: 4 })
+    assert.equal(decision.remaining, 1)
+    assert.equal((await limiter.peekAsync(ask('t'))).remaining, 1)
+    assert.equal((await limiter.settleAsync(ask('t'), decision, 2)).remaining, 3)
+    assert.match(await limiter.explainAsync(ask('t')), /five/)
+    const many = await limiter.allowManyAsync([ask('t'), ask('t'), { ...ask('t'), cost: 0 }, ask('t'), ask('t')])
+    assert.deepEqual(
+      many.map((one) => one.allowed ?? one.code),
+      [true, true, 'RL_E_INVALID_ARGUMENT', true, false]
+    )
+    await limiter.resetAsync(ask('t'))
+    assert.equal((await limiter.peekAsync(ask('t'))).remaining, 5)
+    assert.equal((await limiter.metricsAsync()).allowed, 4)
+    assert.match(await limiter.prometheusAsync(), /ratel_requests_total/)
+    await assert.rejects(limiter.allowAsync({ ...ask('t'), cost: 0 }), { code: 'RL_E_INVALID_ARGUMENT' })
+  })
+
+  test('a server that is not there: the rule decides', async (t) => {
+    const limiter = limiterOf(t, 'redis://127.0.0.1:1?deadline_ms=100')
+    const decision = await limiter.allowAsync(ask('a'))
+    assert.deepEqual([decision.source, decision.reason], ['fail_closed', 'store'])
+    assert.throws(() => new Limiter({ rules, redis: 'nonsense' }), { code: /RL_E_/ })
+  })
+
+  test('a limiter that is closed answers what was asked', async () => {
+    const limiter = new Limiter({ rules, redis: server.url(), secret })
+    const answers = Array.from({ length: 50 }, () => limiter.allowAsync(ask('closing')))
+    const peek = limiter.peekAsync(ask('closing'))
+    limiter.close()
+    assert.equal((await Promise.all(answers)).filter((one) => one.allowed).length, 5)
+    assert.equal((await peek).peeked, true)
+    await assert.rejects(limiter.allowAsync(ask('closing')), { code: 'RL_E_STATE' })
+  })
+
+  test('a process waits for its answers, and then ends', () => {
+    const code = `const { Limiter } = require(${main})
+      const limiter = new Limiter({ rules: ${JSON.stringify(rules)}, redis: ${JSON.stringify(server.url())}, secret: '${secret}' })
+      limiter.allowAsync({ path: '/', user: 'p' }).then((one) => console.log(one.remaining))`
+    const { status, stdout, stderr } = spawnSync(process.execPath, ['-e', code], { encoding: 'utf8', timeout: 60_000 })
+    assert.deepEqual([status, stdout], [0, '4\n'], stderr)
+  })
+
+  test('workers may be terminated while answers are awaited', async () => {
+    const code = `const { Limiter } = require(${main})
+      const { parentPort } = require('node:worker_threads')
+      const limiter = new Limiter({ rules: ${JSON.stringify(rules)}, redis: ${JSON.stringify(server.url())}, secret: '${secret}' })
+      const go = () => limiter.allowAsync({ path: '/', user: 'w' }).then(go)
+      for (let i = 0; i < 100; i++) go()
+      limiter.peekAsync({ path: '/', user: 'w' }).then(() => parentPort.postMessage('busy'))`
+    for (let round = 0; round < 5; round++) {
+      const worker = new Worker(code, { eval: true })
+      await new Promise((resolve, reject) => worker.once('message', resolve).once('error', reject))
+      await worker.terminate()
+    }
+  })
+
+  test('a store of express-rate-limit on it', async (t) => {
+    const stores = [0, 1].map(() => new RatelStore({ redis: server.url(), secret }))
+    t.after(() => {
+      for (const store of stores) store.shutdown()
+    })
+    for (const store of stores) store.init({ windowMs: 86_400_000 })
+    assert.equal((await stores[0].increment('k')).totalHits, 1)
+    assert.equal((await stores[1].increment('k')).totalHits, 2)
+    await stores[0].decrement('k')
+    assert.equal((await stores[1].get('k')).totalHits, 1)
+    await stores[1].resetKey('k')
+    assert.equal(await stores[0].get('k'), undefined)
+  })
+})
