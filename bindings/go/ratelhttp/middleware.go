@@ -156,23 +156,23 @@ func (m *middleware) setFields(header http.Header, lines string) {
 	}
 }
 
-var (
-	namesMutex sync.RWMutex
-	names      = map[string]string{}
-)
-
-// canonical remembers net/http's form of the few names that the engine has.
-func canonical(name string) string {
-	namesMutex.RLock()
-	key, known := names[name]
-	namesMutex.RUnlock()
-	if !known {
-		key = textproto.CanonicalMIMEHeaderKey(name)
-		namesMutex.Lock()
-		names[strings.Clone(name)] = key
-		namesMutex.Unlock()
+// canonicalNames has net/http's form of the engine's names, so that it is not worked out for each request.
+var canonicalNames = func() map[string]string {
+	names := map[string]string{}
+	for _, name := range []string{
+		"X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset", "Retry-After",
+		"RateLimit", "RateLimit-Policy", "RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset",
+	} {
+		names[name] = textproto.CanonicalMIMEHeaderKey(name)
 	}
-	return key
+	return names
+}()
+
+func canonical(name string) string {
+	if key, known := canonicalNames[name]; known {
+		return key
+	}
+	return textproto.CanonicalMIMEHeaderKey(name)
 }
 
 func (m *middleware) denied(w http.ResponseWriter, r *http.Request, decision ratel.Decision) {
