@@ -30,8 +30,7 @@ var middlewares = []struct {
 		return ratelhttp.New(newRatel(tb, "sliding_counter", limit), ratelhttp.Options{User: userOf})
 	}},
 	{"go-chi/httprate", func(_ testing.TB, limit int) func(http.Handler) http.Handler {
-		byUser := httprate.WithKeyFuncs(func(r *http.Request) (string, error) { return userOf(r), nil })
-		return httprate.Limit(limit, window, byUser)
+		return httprate.LimitBy(limit, window, func(r *http.Request) (string, error) { return userOf(r), nil })
 	}},
 }
 
