@@ -1,4 +1,4 @@
-//! Replays tests/vectors field by field: on the embedded store and on a storage of the host's, with the time as an argument and by a clock.
+//! Replays tests/vectors field by field: on the embedded store, on a storage of the host's and on a Redis, with the time as an argument and by a clock.
 #![allow(missing_docs)]
 
 mod support;
@@ -7,13 +7,14 @@ use ratel::*;
 use serde_json::{Map, Value, json};
 use std::collections::HashMap;
 use std::time::{Duration, UNIX_EPOCH};
-use support::{Instant, MapStorage, root};
+use support::{Instant, MapStorage, RedisServer, block_on, root};
 
 type Object = Map<String, Value>;
 
 /// One vector under way.
 struct Replay<'a> {
     vector: &'a Object,
+    redis: bool,
     by_clock: bool,
     base: u64,
     now: Instant,
@@ -32,25 +33,45 @@ struct Form {
 
 #[test]
 fn embedded_store_time_by_argument() {
-    replay_all(false, false);
+    replay_all(&Store::Embedded, false);
 }
 
 #[test]
 fn embedded_store_time_by_clock() {
-    replay_all(false, true);
+    replay_all(&Store::Embedded, true);
 }
 
 #[test]
 fn host_storage_time_by_argument() {
-    replay_all(true, false);
+    replay_all(&Store::Host, false);
 }
 
 #[test]
 fn host_storage_time_by_clock() {
-    replay_all(true, true);
+    replay_all(&Store::Host, true);
 }
 
-fn replay_all(host: bool, by_clock: bool) {
+/// Through allow_async, which waits for the engine's own thread there.
+#[test]
+fn redis() {
+    if !features().contains(Features::REDIS) {
+        let rules = Rules::text("{version: 1, default: {name: d, action: unlimited}}", "r");
+        let refused = Limiter::builder(rules).redis("redis://localhost").build();
+        assert!(matches!(refused, Err(Error::Unsupported(_))), "{refused:?}");
+        return;
+    }
+    let server = Store::Redis(RedisServer::start());
+    replay_all(&server, false);
+    replay_all(&server, true);
+}
+
+enum Store {
+    Embedded,
+    Host,
+    Redis(RedisServer),
+}
+
+fn replay_all(store: &Store, by_clock: bool) {
     let mut wrong = Vec::new();
     let (mut files, mut steps) = (0, 0);
     for entry in std::fs::read_dir(root().join("tests/vectors")).unwrap() {
@@ -62,7 +83,7 @@ fn replay_all(host: bool, by_clock: bool) {
         files += 1;
         let document: Value = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
         for vector in document["vectors"].as_array().unwrap() {
-            let (faults, count) = replay(vector.as_object().unwrap(), host, by_clock);
+            let (faults, count) = replay(vector.as_object().unwrap(), store, by_clock);
             wrong.extend(faults);
             steps += count;
         }
@@ -71,7 +92,7 @@ fn replay_all(host: bool, by_clock: bool) {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-fn replay(vector: &Object, host: bool, by_clock: bool) -> (Vec<String>, usize) {
+fn replay(vector: &Object, store: &Store, by_clock: bool) -> (Vec<String>, usize) {
     let base = decimal(&vector["base"]);
     let now = Instant::default();
     now.set(base);
@@ -79,11 +100,18 @@ fn replay(vector: &Object, host: bool, by_clock: bool) -> (Vec<String>, usize) {
     if by_clock {
         builder = builder.clock(now.clone());
     }
-    if host {
-        builder = builder.storage(MapStorage { now: now.clone(), ..MapStorage::default() });
-    }
+    builder = match store {
+        Store::Embedded => builder,
+        Store::Host => builder.storage(MapStorage { now: now.clone(), ..MapStorage::default() }),
+        // One secret for each vector, so that they share no key. Keys are kept through a timeline that passes in no time.
+        Store::Redis(server) => {
+            let secret = format!("{by_clock} {}, a secret of its own", vector["name"]);
+            builder.secret(secret).redis(server.url("&time=caller&ttl_margin_ms=3600000"))
+        }
+    };
     let limiter = builder.build().unwrap_or_else(|error| panic!("{}: {error}", vector["name"]));
-    let mut replay = Replay { vector, by_clock, base, now, limiter, decided: HashMap::new() };
+    let redis = matches!(store, Store::Redis(_));
+    let mut replay = Replay { vector, redis, by_clock, base, now, limiter, decided: HashMap::new() };
     let steps = vector["steps"].as_array().unwrap();
     let mut wrong = Vec::new();
     for (i, step) in steps.iter().enumerate() {
@@ -220,6 +248,8 @@ impl Replay<'_> {
                 let origin = Origin { peer: &peer, x_forwarded_for: &x_forwarded_for, forwarded: &forwarded };
                 differences(expect(), &json!({"ip": self.limiter.client_ip(&origin).unwrap()}))
             }
+            // Redis drops by itself what is as new, and does not count ours.
+            "evict_idle" | "key_count" if self.redis => Vec::new(),
             "evict_idle" => {
                 let cutoff = UNIX_EPOCH + Duration::from_nanos(self.base + decimal(&step["cutoff"]));
                 differences(expect(), &json!({"evicted": self.limiter.evict_idle(Some(cutoff)).unwrap()}))
@@ -240,6 +270,7 @@ impl Replay<'_> {
             Some(rule) if self.by_clock && form.contains_key("key") => {
                 self.limiter.allow_rule(rule, &asked.strings[5], asked.cost)
             }
+            _ if self.redis => asked.with(|request| block_on(self.limiter.allow_async(request))),
             _ => asked.with(|request| self.limiter.allow(request)),
         };
         self.decided.insert(i, (form, result.as_ref().ok().copied()));

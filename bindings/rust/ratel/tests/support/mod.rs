@@ -5,9 +5,14 @@ use ratel::{
     AsyncOperation, BoxError, Builder, Clock, Decision, Limiter, LogLevel, Offers, Operation, Request, Rules, Storage,
 };
 use std::collections::HashMap;
+use std::future::Future;
 use std::path::{Path, PathBuf};
+use std::pin::pin;
+use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
+use std::task::{Context, Poll, Wake, Waker};
+use std::thread::Thread;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 pub const RULES: &str = "
@@ -140,6 +145,60 @@ impl Storage for MapStorage {
 
     fn count(&self) -> Result<u64, BoxError> {
         Ok(self.held.lock().unwrap().len() as u64)
+    }
+}
+
+/// A redis-server of its own, on a socket in a folder of its own.
+pub struct RedisServer {
+    process: Child,
+    folder: TempDir,
+}
+
+impl RedisServer {
+    pub fn start() -> Self {
+        let folder = TempDir::new();
+        let socket = folder.join("s");
+        let process = Command::new("redis-server")
+            .args(["--port", "0", "--save", "", "--unixsocket"])
+            .arg(&socket)
+            .arg("--dir")
+            .arg(folder.join(""))
+            .stdout(Stdio::null())
+            .spawn()
+            .expect("redis-server is not installed");
+        let server = Self { process, folder };
+        eventually("redis-server", || socket.exists());
+        server
+    }
+
+    /// Deadlines are long, since tests share their machine.
+    pub fn url(&self, options: &str) -> String {
+        format!("unix://{}?deadline_ms=20000{options}", self.folder.join("s").display())
+    }
+}
+
+impl Drop for RedisServer {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+/// An executor of one future: the thread sleeps until it is woken.
+pub fn block_on<F: Future>(future: F) -> F::Output {
+    struct Unpark(Thread);
+    impl Wake for Unpark {
+        fn wake(self: Arc<Self>) {
+            self.0.unpark();
+        }
+    }
+    let waker = Waker::from(Arc::new(Unpark(std::thread::current())));
+    let mut future = pin!(future);
+    loop {
+        match future.as_mut().poll(&mut Context::from_waker(&waker)) {
+            Poll::Ready(output) => return output,
+            Poll::Pending => std::thread::park(),
+        }
     }
 }
 

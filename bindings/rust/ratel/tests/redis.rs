@@ -1,0 +1,75 @@
+//! On a Redis, where the engine has it: counts that are shared, futures and limiters that go early, a server that goes. The vectors run there as well.
+#![allow(missing_docs)]
+
+mod support;
+
+use ratel::*;
+use std::future::Future;
+use std::pin::pin;
+use std::sync::Arc;
+use std::task::{Context, Waker};
+use support::{RULES, RedisServer, block_on, builder, orders};
+
+/// `None`: this engine has no Redis, which `vectors.rs` looks at.
+fn server() -> Option<RedisServer> {
+    features().contains(Features::REDIS).then(RedisServer::start)
+}
+
+fn limiter(server: &RedisServer) -> Limiter {
+    builder().secret("a secret of the tests").redis(server.url("")).build().unwrap()
+}
+
+#[test]
+fn limiters_share_what_is_counted() {
+    let Some(server) = server() else { return };
+    let (one, other) = (limiter(&server), limiter(&server));
+    assert_eq!(one.allow(&orders("alice")).unwrap().remaining(), 4);
+    assert_eq!(block_on(other.allow_async(&orders("alice"))).unwrap().remaining(), 3);
+    let d = one.allow_n(&orders("alice"), 3).unwrap();
+    assert_eq!(one.settle(&orders("alice"), &d, 1).unwrap().remaining(), 2);
+    assert_eq!(other.peek(&orders("alice")).unwrap().remaining(), 2);
+    other.reset(&orders("alice")).unwrap();
+    assert_eq!(one.peek(&orders("alice")).unwrap().remaining(), 5);
+}
+
+#[tokio::test]
+async fn many_at_once_admit_exactly_the_limit() {
+    let Some(server) = server() else { return };
+    let l = Arc::new(limiter(&server));
+    let tasks: Vec<_> = (0..200)
+        .map(|_| {
+            let l = l.clone();
+            tokio::spawn(async move { l.allow_async(&orders("alice")).await.unwrap().allowed() })
+        })
+        .collect();
+    let mut allowed = 0;
+    for task in tasks {
+        allowed += u32::from(task.await.unwrap());
+    }
+    assert_eq!(allowed, 5);
+}
+
+#[test]
+fn futures_and_limiters_that_go_early() {
+    let Some(server) = server() else { return };
+    for _ in 0..20 {
+        let l = limiter(&server);
+        for user in ["a", "b", "c"] {
+            let _ = pin!(l.allow_async(&orders(user))).poll(&mut Context::from_waker(Waker::noop()));
+        }
+    }
+    assert!(limiter(&server).allow(&orders("d")).unwrap().allowed());
+}
+
+#[test]
+fn a_server_that_goes() {
+    let Some(server) = server() else { return };
+    let rules = Rules::text(RULES, "rules");
+    let url = server.url("").replace("deadline_ms=20000", "deadline_ms=300");
+    let l = Limiter::builder(rules).secret("a secret of the tests").redis(url).build().unwrap();
+    let _ = l.allow(&orders("alice")).unwrap();
+    drop(server);
+    assert_eq!(l.allow(&Request::new("GET", "/closed")).unwrap().source(), Source::FailClosed);
+    assert_eq!(block_on(l.allow_async(&orders("bob"))).unwrap().source(), Source::LocalFallback);
+    assert!(matches!(l.reset(&orders("alice")), Err(Error::Store(_))));
+}
