@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -131,6 +132,34 @@ func TestAllowMany(t *testing.T) {
 		}
 		if decisions, err := l.AllowMany(background, nil); err != nil || len(decisions) != 0 {
 			t.Error(decisions, err)
+		}
+	}
+}
+
+// Batches of every size, one after the other, over what the ones before have left in the buffers: each request keeps its own strings.
+func TestAllowManyKeepsRequestsApart(t *testing.T) {
+	l := newLimiter(t)
+	for _, size := range []int{1, 100, 3, 5000, 2, 17} {
+		requests := make([]Request, size)
+		for i := range requests {
+			name := strings.Repeat("x", i%50) + strconv.Itoa(size) + "-" + strconv.Itoa(i)
+			requests[i] = Request{Path: "/orders", User: name, Cost: int64(i%5 + 1)}
+			if i%3 == 0 {
+				requests[i] = Request{Path: "/plans", Attributes: []Attribute{{"plan", name}, {"region", ""}}}
+			}
+		}
+		decisions, err := l.AllowMany(background, requests)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, d := range decisions {
+			rule, left := "orders", uint64(5-requests[i].Cost)
+			if i%3 == 0 {
+				rule, left = "plans", 1
+			}
+			if d.Err != nil || !d.Allowed || d.Remaining != left || l.RuleName(d.Rule) != rule {
+				t.Fatalf("%d of %d: %+v", i, size, d)
+			}
 		}
 	}
 }
