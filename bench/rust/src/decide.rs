@@ -1,4 +1,5 @@
-//! One decision for one of many keys. All limit to so much per key that nothing is ever denied: what is measured is the admission.
+//! One decision for one of many keys. All limit to so much per key that nothing is ever denied: what is measured is the
+//! admission.
 
 use crate::measure::{Options, keys, resident_bytes, time};
 use governor::clock::{Clock, DefaultClock, QuantaUpkeepClock};

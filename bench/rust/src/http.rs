@@ -1,4 +1,5 @@
-//! What a layer adds to a request in axum: the router is called as a service, without a network. By the peer's address, all admitted.
+//! What a layer adds to a request in axum: the router is called as a service, without a network. By the peer's address,
+//! all admitted.
 
 use crate::measure::Options;
 use axum::body::Body;

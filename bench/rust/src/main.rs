@@ -1,5 +1,5 @@
-//! Decisions per key next to governor, the wrapper next to C, and a layer's cost per request next to tower_governor: all in one process, in memory.
-//! README.md says how to run it and how to read it.
+//! Decisions per key next to governor, the wrapper next to C, and a layer's cost per request next to tower_governor:
+//! all in one process, in memory. README.md says how to run it and how to read it.
 
 mod decide;
 mod http;

@@ -1,4 +1,5 @@
-//! What the wrapper adds to a call of C. Both ask the same limiter in turns, so that what disturbs one disturbs the other.
+//! What the wrapper adds to a call of C. Both ask the same limiter in turns, so that what disturbs one disturbs the
+//! other.
 
 use crate::decide::limiter;
 use crate::measure::Options;

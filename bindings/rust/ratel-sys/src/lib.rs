@@ -1,8 +1,8 @@
 //! The C ABI of [Ratel](https://github.com/ratel/ratel), one for one: `ratel/rl.h` in Rust. That header is the
 //! documentation of every item here; the crate `ratel` is the safe API.
 //!
-//! The engine is found by pkg-config (`ratel.pc`), or built from the sources in this crate and linked statically with the
-//! feature `vendored`.
+//! The engine is found by pkg-config (`ratel.pc`), or built from the sources in this crate and linked statically with
+//! the feature `vendored`.
 #![no_std]
 #![allow(non_camel_case_types, missing_docs)]
 

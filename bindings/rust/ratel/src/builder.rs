@@ -63,7 +63,8 @@ impl Builder {
         self
     }
 
-    /// What keys are hashed with, 16 to 1024 bytes: the same for every process that shares a store. Unset: random, for this limiter alone.
+    /// What keys are hashed with, 16 to 1024 bytes: the same for every process that shares a store. Unset: random, for
+    /// this limiter alone.
     pub fn secret(mut self, secret: impl Into<Vec<u8>>) -> Self {
         self.secret = Some(secret.into());
         self

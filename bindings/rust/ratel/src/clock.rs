@@ -11,7 +11,7 @@ use std::time::SystemTime;
 /// [`InvalidArgument`](crate::Error::InvalidArgument). Functions are clocks:
 ///
 /// ```
-/// # let rules = ratel::Rules::text("{version: 1, default: {name: d, scope: ip, algorithm: token_bucket, limit: 1, window: 1s}}", "r");
+/// # let rules = ratel::Rules::text("{version: 1, default: {name: d, action: unlimited}}", "r");
 /// let limiter = ratel::Limiter::builder(rules).clock(std::time::SystemTime::now).build()?;
 /// # Ok::<(), ratel::Error>(())
 /// ```

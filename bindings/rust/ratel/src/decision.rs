@@ -170,7 +170,8 @@ impl Decision {
         self.0.remaining
     }
 
-    /// The time until the same request is admitted if nothing else comes: zero when it was allowed, `None` when waiting does not help.
+    /// The time until the same request is admitted if nothing else comes: zero when it was allowed, `None` when waiting
+    /// does not help.
     pub fn retry_after(&self) -> Option<Duration> {
         (self.0.retry_after_ns != sys::RL_NEVER).then(|| Duration::from_nanos(self.0.retry_after_ns))
     }

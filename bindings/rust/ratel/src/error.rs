@@ -12,7 +12,8 @@ pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
 /// Why there is no answer. A denial is an answer, not an error. `docs/errors.md` tells each at length.
 ///
-/// [`source`](std::error::Error::source) is the error or panic of the clock or storage that was the cause, where there is one.
+/// [`source`](std::error::Error::source) is the error or panic of the clock or storage that was the cause, where there
+/// is one.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Error {

@@ -11,8 +11,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, Waker};
 
 impl Limiter {
-    /// [`allow`](Limiter::allow) without holding a thread while a storage works. Asks when it is first polled, and works with any executor. Dropped before,
-    /// nothing is asked; dropped later, the decision is made all the same, and may spend.
+    /// [`allow`](Limiter::allow) without holding a thread while a storage works. Asks when it is first polled, and
+    /// works with any executor. Dropped before, nothing is asked; dropped later, the decision is made all the same, and
+    /// may spend.
     ///
     /// With the embedded store it is ready at once, and costs what `allow` does.
     pub fn allow_async<'a>(&'a self, request: &Request<'a>) -> AllowAsync<'a> {

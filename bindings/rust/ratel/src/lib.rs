@@ -1,10 +1,11 @@
-//! Limits rates: decides, for each request, whether it may pass, by rules that are read from a file, a text or Rust values. A thin
-//! binding of the [Ratel](https://github.com/ratel/ratel) engine through its C ABI; every decision, wait and header is computed there.
+//! Limits rates: decides, for each request, whether it may pass, by rules that are read from a file, a text or Rust
+//! values. A thin binding of the [Ratel](https://github.com/ratel/ratel) engine through its C ABI; every decision, wait
+//! and header is computed there.
 //!
 //! ```
 //! use ratel::{Limiter, Request, Rules};
 //!
-//! # let rules = Rules::text("{version: 1, default: {name: d, scope: user, algorithm: token_bucket, limit: 1, window: 1s}}", "r");
+//! # let rules = Rules::text("{version: 1, default: {name: d, action: unlimited}}", "r");
 //! # /*
 //! let rules = Rules::file("rules.yaml");
 //! # */
@@ -18,15 +19,17 @@
 //!
 //! # Features
 //!
-//! - `tower`: a [`tower::RateLimitLayer`](https://docs.rs/ratel/latest/ratel/tower/) for hyper, axum and all else that speaks tower.
+//! - `tower`: a `tower::RateLimitLayer` for hyper, axum and all else that speaks tower.
 //! - `axum`: the same, and it finds the peer's address and the original path where axum puts them.
-//! - `vendored`: builds the engine with the crate and links it statically. Without it pkg-config finds the engine (`ratel.pc`), with what it was built with.
+//! - `vendored`: builds the engine with the crate and links it statically. Without it pkg-config finds the engine
+//!   (`ratel.pc`), with what it was built with.
 //! - `redis`, `redis-tls`: `vendored` with the storage on Redis, and with `rediss://` for it.
 //!
 //! # Threads
 //!
-//! A [`Limiter`] is `Send` and `Sync`, and a clone is the same limiter. With the embedded store a decision allocates nothing and waits for nothing. With a [`Storage`]
-//! of your own [`Limiter::allow_async`] holds no thread when the storage offers [`apply_async`](Storage::apply_async); all else calls it on the thread that asks.
+//! A [`Limiter`] is `Send` and `Sync`, and a clone is the same limiter. With the embedded store a decision allocates
+//! nothing and waits for nothing. With a [`Storage`] of your own [`Limiter::allow_async`] holds no thread when the
+//! storage offers [`apply_async`](Storage::apply_async); all else calls it on the thread that asks.
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod builder;

@@ -13,16 +13,17 @@ use std::time::{Duration, SystemTime};
 
 /// A rule set in force, with its storage. Clones are the same limiter; it ends with the last of them.
 ///
-/// Any number of threads may use it at once, reloads included. With the embedded store a decision is a short call into C that allocates
-/// nothing and waits for nothing.
+/// Any number of threads may use it at once, reloads included. With the embedded store a decision is a short call into
+/// C that allocates nothing and waits for nothing.
 ///
 /// ```
 /// use ratel::{Limiter, Request, Rules};
 ///
-/// let limiter = Limiter::new(Rules::text(
-///     "{version: 1, rules: [{name: orders, path: /orders, scope: user, algorithm: token_bucket, limit: 2, window: 1h}]}",
-///     "rules",
-/// ))?;
+/// let rules = "
+///   version: 1
+///   rules: [{name: orders, path: /orders, scope: user, algorithm: token_bucket, limit: 2, window: 1h}]
+/// ";
+/// let limiter = Limiter::new(Rules::text(rules, "rules"))?;
 /// let request = Request::new("POST", "/orders").user("alice");
 /// assert!(limiter.allow(&request)?.allowed());
 /// assert!(limiter.allow(&request)?.allowed());
@@ -36,15 +37,16 @@ pub struct Limiter {
     registry: Arc<Registry>,
 }
 
-/// The engine's handle, destroyed when nobody holds it: limiters, and asynchronous questions that are still to be answered.
+/// The engine's handle, destroyed when nobody holds it: limiters, and asynchronous questions that are still to be
+/// answered.
 struct Registry {
     raw: NonNull<sys::rl_registry>,
     /// Whether decisions may wait for something.
     waits: bool,
 }
 
-// SAFETY: rl.h lets any number of threads use a registry at once. rl_registry_destroy alone must be the last call, which the Arc around
-// it sees to. What the host supplied is Send and Sync by its traits.
+// SAFETY: rl.h lets any number of threads use a registry at once. rl_registry_destroy alone must be the last call,
+// which the Arc around it sees to. What the host supplied is Send and Sync by its traits.
 unsafe impl Send for Registry {}
 // SAFETY: likewise.
 unsafe impl Sync for Registry {}
@@ -68,7 +70,8 @@ impl Drop for Registry {
         if !trouble::in_callback() {
             return doomed.destroy();
         }
-        // The engine may be waiting for this very callback to return: another thread ends it. One that cannot be had leaks the registry.
+        // The engine may be waiting for this very callback to return: another thread ends it. One that cannot be had
+        // leaks the registry.
         let _ = std::thread::Builder::new().name("ratel-end".into()).spawn(move || doomed.destroy());
     }
 }
@@ -112,8 +115,8 @@ impl Limiter {
         self.allow(&request.cost(units))
     }
 
-    /// The short form for a rule that is known: `key` stands in for the value of every scope but global. `units` is at least 1, or
-    /// [`COST_OF_RULE`](crate::COST_OF_RULE).
+    /// The short form for a rule that is known: `key` stands in for the value of every scope but global. `units` is at
+    /// least 1, or [`COST_OF_RULE`](crate::COST_OF_RULE).
     #[inline]
     pub fn allow_rule(&self, rule: RuleId, key: impl AsRef<[u8]>, units: i64) -> Result<Decision> {
         let key = lend(key.as_ref());
@@ -128,8 +131,8 @@ impl Limiter {
         Ok(unsafe { out.assume_init() })
     }
 
-    /// Many questions at one instant, answered in order. Each decision says by [`answered`](Decision::answered) whether it is one: a request that
-    /// is refused does not hold up the others.
+    /// Many questions at one instant, answered in order. Each decision says by [`answered`](Decision::answered) whether
+    /// it is one: a request that is refused does not hold up the others.
     pub fn allow_many(&self, requests: &[Request<'_>]) -> Result<Vec<Decision>> {
         let mut out = vec![Decision::EMPTY; requests.len()];
         self.allow_many_into(requests, &mut out)?;
@@ -155,8 +158,8 @@ impl Limiter {
         decided(|out, err| unsafe { sys::rl_peek(self.raw(), &request.raw, out, err) })
     }
 
-    /// After the work: `actual` units (0 or more) in place of those that `decision` spent. `request` as it was given to `allow`; an instant that it states
-    /// is that of settling.
+    /// After the work: `actual` units (0 or more) in place of those that `decision` spent. `request` as it was given to
+    /// `allow`; an instant that it states is that of settling.
     pub fn settle(&self, request: &Request<'_>, decision: &Decision, actual: i64) -> Result<Decision> {
         trouble::clear();
         // SAFETY: as in `allow`.
@@ -212,15 +215,16 @@ impl Limiter {
         config.call(|config, err| unsafe { sys::rl_registry_reload(self.raw(), config, err) })
     }
 
-    /// Reads a file or folder now, as [`watch`](Limiter::watch) does: a bad one keeps the old rules, is logged and counted.
+    /// Reads a file or folder now, as [`watch`](Limiter::watch) does: a bad one keeps the old rules, is logged and
+    /// counted.
     pub fn reload_file(&self, path: impl AsRef<Path>) -> Result<()> {
         let path = path_bytes(path.as_ref());
         // SAFETY: as in `allow`.
         asked(|err| unsafe { sys::rl_registry_reload_file(self.raw(), path, err) })
     }
 
-    /// Looks at a file or folder every so often (zero: each second; at least 10 ms), on a thread of the engine's, and reloads it when it has changed.
-    /// One at a time. The first load has to succeed.
+    /// Looks at a file or folder every so often (zero: each second; at least 10 ms), on a thread of the engine's, and
+    /// reloads it when it has changed. One at a time. The first load has to succeed.
     pub fn watch(&self, path: impl AsRef<Path>, every: Duration) -> Result<()> {
         let path = path.as_ref();
         if path.as_os_str().is_empty() {
@@ -247,7 +251,8 @@ impl Limiter {
         Ok(keys)
     }
 
-    /// Drops every key whose state has been as new since `cutoff` (`None`: now by the limiter's clock), and says how many. No decision changes by it.
+    /// Drops every key whose state has been as new since `cutoff` (`None`: now by the limiter's clock), and says how
+    /// many. No decision changes by it.
     pub fn evict_idle(&self, cutoff: Option<SystemTime>) -> Result<u64> {
         trouble::clear();
         let mut evicted = 0;

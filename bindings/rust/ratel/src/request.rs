@@ -120,7 +120,8 @@ impl<'a> Request<'a> {
         self
     }
 
-    /// With [`for_rule`](Request::for_rule): stands in for the value of every scope but global; user, API key and address are not looked at then.
+    /// With [`for_rule`](Request::for_rule): stands in for the value of every scope but global; user, API key and
+    /// address are not looked at then.
     #[inline]
     pub fn key(mut self, key: &'a (impl AsRef<[u8]> + ?Sized)) -> Self {
         self.raw.key = lend(key.as_ref());

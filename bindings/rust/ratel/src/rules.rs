@@ -137,8 +137,8 @@ pub struct Override {
 ///
 /// let text = "{version: 1, rules: [{name: a, path: /a, scope: ip, algorithm: token_bucket, limit: 5, window: 1m}]}";
 /// let per_user = Limit::new(Algorithm::SlidingCounter, "user", 100, Duration::from_secs(60));
-/// let rules = Rules::text(text, "mine").and_rule(Rule { name: "all".into(), limits: vec![per_user], ..Rule::default() });
-/// let limiter = ratel::Limiter::new(rules)?;
+/// let rule = Rule { name: "all".into(), limits: vec![per_user], ..Rule::default() };
+/// let limiter = ratel::Limiter::new(Rules::text(text, "mine").and_rule(rule))?;
 /// # Ok::<(), ratel::Error>(())
 /// ```
 #[derive(Clone, Debug, Default)]

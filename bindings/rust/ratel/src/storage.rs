@@ -7,8 +7,9 @@ use std::ffi::c_void;
 use std::marker::PhantomData;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// Keeps the counts in a place of the host's own (`docs/storage-callbacks.md`). Every method may be called from any thread at once, and none
-/// with a lock of the engine held. An error or a panic means that the storage could not tell: the rule's `on_store_error` decides then.
+/// Keeps the counts in a place of the host's own (`docs/storage-callbacks.md`). Every method may be called from any
+/// thread at once, and none with a lock of the engine held. An error or a panic means that the storage could not tell:
+/// the rule's `on_store_error` decides then.
 ///
 /// ```
 /// use ratel::{BoxError, Operation, Storage};
@@ -31,8 +32,8 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 /// }
 /// ```
 pub trait Storage: Send + Sync + 'static {
-    /// The whole duty: as one indivisible act, give what is held to [`step`](Operation::step) and write what it asks for. Who retries
-    /// (compare-and-swap) steps again with what he reads then; the last step counts.
+    /// The whole duty: as one indivisible act, give what is held to [`step`](Operation::step) and write what it asks
+    /// for. Who retries (compare-and-swap) steps again with what he reads then; the last step counts.
     fn apply(&self, operation: &mut Operation<'_>) -> Result<(), BoxError>;
 
     /// Which of the methods below are offered. Asked once.
@@ -98,7 +99,8 @@ struct Cells {
 
 impl Cells {
     fn cells(&self) -> &[sys::rl_cell] {
-        // SAFETY: the engine's cells, valid until the operation is over. They are written in `step` alone, which is exclusive.
+        // SAFETY: the engine's cells, valid until the operation is over. They are written in `step` alone, which is
+        // exclusive.
         unsafe { std::slice::from_raw_parts(self.first, self.count as usize) }
     }
 
@@ -143,6 +145,11 @@ pub struct Changes<'a> {
     cells: std::slice::Iter<'a, sys::rl_cell>,
 }
 
+// SAFETY: borrows cells and bytes of the engine's that nobody writes until the next step, which the lifetime excludes.
+unsafe impl Send for Changes<'_> {}
+// SAFETY: likewise.
+unsafe impl Sync for Changes<'_> {}
+
 impl<'a> Iterator for Changes<'a> {
     type Item = Change<'a>;
 
@@ -167,13 +174,15 @@ impl Operation<'_> {
         self.cells.keys()
     }
 
-    /// The arithmetic: `state` gives what is held under each key, in order; the engine decides and says what to write. All of it, or none.
+    /// The arithmetic: `state` gives what is held under each key, in order; the engine decides and says what to write.
+    /// All of it, or none.
     pub fn step<S: AsRef<[u8]>>(&mut self, state: impl FnMut(&str) -> Option<S>) -> Result<Changes<'_>> {
         self.cells.step(state)
     }
 }
 
-/// An operation that ends with [`finish`](AsyncOperation::finish), on any thread. Dropped without it, the storage could not tell.
+/// An operation that ends with [`finish`](AsyncOperation::finish), on any thread. Dropped without it, the storage could
+/// not tell.
 pub struct AsyncOperation {
     cells: Cells,
     done: *mut sys::rl_completion,
@@ -301,7 +310,8 @@ unsafe extern "C" fn apply_async(
     let host = unsafe { host(self_) };
     let cells = Cells { op, first, count, held: Vec::new() };
     let operation = AsyncOperation { cells, done, log: host.log.clone() };
-    // Begun in any case: when the host panics, the operation is dropped, and so finished. `host` may be gone afterwards.
+    // Begun in any case: when the host panics, the operation is dropped, and so finished. `host` may be gone
+    // afterwards.
     let log = host.log.clone();
     if let Err(panic) = trouble::contain("Storage::apply_async", || host.storage.apply_async(operation)) {
         log.error(&panic.0);

@@ -186,8 +186,8 @@ impl Limiter {
         Ok(into_text(out))
     }
 
-    /// All that a middleware does for a request, in one call: [`client_ip`](Limiter::client_ip) unless the request states one,
-    /// [`allow`](Limiter::allow), and [`headers_into`](Limiter::headers_into).
+    /// All that a middleware does for a request, in one call: [`client_ip`](Limiter::client_ip) unless the request
+    /// states one, [`allow`](Limiter::allow), and [`headers_into`](Limiter::headers_into).
     pub fn allow_http(
         &self,
         request: &Request<'_>,
@@ -214,7 +214,8 @@ impl Limiter {
         Ok(decision)
     }
 
-    /// The decision, and how many bytes its fields have; they are in `room` when they fit. The lines' bytes and the peer's are alive.
+    /// The decision, and how many bytes its fields have; they are in `room` when they fit. The lines' bytes and the
+    /// peer's are alive.
     pub(crate) fn allow_http_raw(
         &self,
         request: &Request<'_>,
@@ -261,7 +262,8 @@ impl Limiter {
         Ok(Metrics::of(&raw))
     }
 
-    /// Counters of one rule; they go on when a reload keeps it. With `match: all` a request counts for each rule that applied.
+    /// Counters of one rule; they go on when a reload keeps it. With `match: all` a request counts for each rule that
+    /// applied.
     pub fn rule_metrics(&self, rule: RuleId) -> Result<RuleMetrics> {
         let size = size_of::<sys::rl_rule_metrics>() as u32;
         let mut raw = sys::rl_rule_metrics { struct_size: size, ..Default::default() };

@@ -6,10 +6,11 @@ use std::future::Future;
 use std::time::{Duration, Instant};
 
 impl Limiter {
-    /// Asks until the request is admitted, with this thread asleep for what each denial tells, and then holds it back for its delay.
+    /// Asks until the request is admitted, with this thread asleep for what each denial tells, and then holds it back
+    /// for its delay.
     ///
-    /// A wait that would end after `timeout` is [`TooLong`](Error::TooLong) at once, and nothing is spent. A denial that waiting does not cure is
-    /// [`Denied`](Error::Denied).
+    /// A wait that would end after `timeout` is [`TooLong`](Error::TooLong) at once, and nothing is spent. A denial
+    /// that waiting does not cure is [`Denied`](Error::Denied).
     pub fn wait(&self, request: &Request<'_>, timeout: Option<Duration>) -> Result<Decision> {
         let deadline = Deadline::new(request, timeout)?;
         loop {
@@ -26,8 +27,8 @@ impl Limiter {
         }
     }
 
-    /// The same with no thread asleep: `sleep` is the executor's, such as `tokio::time::sleep`. Dropped while it holds back what was admitted, the units stay
-    /// spent.
+    /// The same with no thread asleep: `sleep` is the executor's, such as `tokio::time::sleep`. Dropped while it holds
+    /// back what was admitted, the units stay spent.
     pub async fn wait_async<F: Future>(
         &self,
         request: &Request<'_>,

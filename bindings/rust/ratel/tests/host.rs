@@ -302,6 +302,31 @@ fn futures_that_are_dropped_early_leak_nothing() {
     assert!(gone.upgrade().is_none(), "the storage ends with the limiter");
 }
 
+/// A storage may write while it goes through the changes, in a task that moves between threads.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn changes_are_sent_between_threads() {
+    let storage = AsyncFn(MapStorage::default(), |map: MapStorage, mut operation: AsyncOperation| {
+        tokio::spawn(async move {
+            let held = map.held.clone();
+            let result: Result<(), BoxError> = async {
+                let changes = operation.step(|key| held.lock().unwrap().get(key).map(|(state, _)| state.clone()))?;
+                for change in changes {
+                    tokio::task::yield_now().await;
+                    let state = change.state.unwrap_or_default().to_vec();
+                    held.lock().unwrap().insert(change.key.to_string(), (state, 0));
+                }
+                Ok(())
+            }
+            .await;
+            operation.finish(result);
+        });
+    });
+    let l = builder().storage(storage).build().unwrap();
+    for left in [4, 3, 2] {
+        assert_eq!(l.allow_async(&orders("alice")).await.unwrap().remaining(), left);
+    }
+}
+
 /// The limiter may go first, on the very thread that would end the operation.
 #[test]
 fn the_limiter_goes_before_its_operations() {

@@ -1,4 +1,5 @@
-//! On a Redis, where the engine has it: counts that are shared, futures and limiters that go early, a server that goes. The vectors run there as well.
+//! On a Redis, where the engine has it: counts that are shared, futures and limiters that go early, a server that goes.
+//! The vectors run there as well.
 #![allow(missing_docs)]
 
 mod support;

@@ -1,4 +1,5 @@
-//! Replays tests/vectors field by field: on the embedded store, on a storage of the host's and on a Redis, with the time as an argument and by a clock.
+//! Replays tests/vectors field by field: on the embedded store, on a storage of the host's and on a Redis, with the
+//! time as an argument and by a clock.
 #![allow(missing_docs)]
 
 mod support;
@@ -103,7 +104,8 @@ fn replay(vector: &Object, store: &Store, by_clock: bool) -> (Vec<String>, usize
     builder = match store {
         Store::Embedded => builder,
         Store::Host => builder.storage(MapStorage { now: now.clone(), ..MapStorage::default() }),
-        // One secret for each vector, so that they share no key. Keys are kept through a timeline that passes in no time.
+        // One secret for each vector, so that they share no key. Keys are kept through a timeline that passes in no
+        // time.
         Store::Redis(server) => {
             let secret = format!("{by_clock} {}, a secret of its own", vector["name"]);
             builder.secret(secret).redis(server.url("&time=caller&ttl_margin_ms=3600000"))

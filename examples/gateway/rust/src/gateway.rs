@@ -81,7 +81,8 @@ fn metrics(limiter: &Limiter) -> Response<Body> {
     }
 }
 
-/// A stand-in for authentication: believes what it is told. A real gateway verifies the token and takes the user from it.
+/// A stand-in for authentication: believes what it is told. A real gateway verifies the token and takes the user from
+/// it.
 fn user(head: Head<'_>) -> Option<Cow<'_, [u8]>> {
     let bearer = || head.headers.get(AUTHORIZATION)?.as_bytes().strip_prefix(b"Bearer ").map(Cow::from);
     head.field("x-user").filter(|user| !user.is_empty()).or_else(bearer)

@@ -1,5 +1,6 @@
-//! `http` knows field names in lower case alone, so hyper would write "X-Ratelimit-Limit" in title case at best. What it does keep, on demand, is the spelling of
-//! a head that it has read: a response with these extensions is written with the names spelled like this.
+//! `http` knows field names in lower case alone, so hyper would write "X-Ratelimit-Limit" in title case at best. What
+//! it does keep, on demand, is the spelling of a head that it has read: a response with these extensions is written
+//! with the names spelled like this.
 
 use hyper::client::conn::http1::Builder;
 use hyper::http::Extensions;

@@ -74,7 +74,8 @@ impl Proxy {
         *out.uri_mut() = uri.ok()?;
         let mut headers = parts.headers;
         drop_fields_of_one_connection(&mut headers);
-        // Forwarded stays behind: nobody is added to it here, so the next hop would believe what the client wrote there.
+        // Forwarded stays behind: nobody is added to it here, so the next hop would believe what the client wrote
+        // there.
         for name in [CONTENT_LENGTH, EXPECT, FORWARDED] {
             headers.remove(name);
         }

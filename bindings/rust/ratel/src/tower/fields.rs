@@ -10,7 +10,8 @@ const LIMIT: HeaderName = HeaderName::from_static("ratelimit-limit");
 const REMAINING: HeaderName = HeaderName::from_static("ratelimit-remaining");
 const RESET: HeaderName = HeaderName::from_static("ratelimit-reset");
 
-/// Puts the engine's lines "Name: value\r\n" into a header, in place of fields of the same name. Values share the memory of `lines`.
+/// Puts the engine's lines "Name: value\r\n" into a header, in place of fields of the same name. Values share the
+/// memory of `lines`.
 pub(super) fn set(headers: &mut HeaderMap, lines: &Bytes) {
     let mut from = 0;
     while let Some(length) = lines[from..].windows(2).position(|two| two == b"\r\n") {

@@ -48,7 +48,8 @@ impl From<SocketAddr> for Peer {
 
 type Text = Box<[u8]>;
 
-/// An extension of a request that came through a layer with [`keep_decision`](super::RateLimitLayer::keep_decision): what was asked, and the answer.
+/// An extension of a request that came through a layer with [`keep_decision`](super::RateLimitLayer::keep_decision):
+/// what was asked, and the answer.
 #[derive(Clone, Debug)]
 pub struct Asked {
     pub(super) limiter: Limiter,

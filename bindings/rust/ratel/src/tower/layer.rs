@@ -83,7 +83,8 @@ impl RateLimitLayer {
         self.with(|hooks| hooks.api_key = Some(Arc::new(hook)))
     }
 
-    /// The path that rules look at, in place of the target's (with the feature `axum`: of the target before routers have cut it).
+    /// The path that rules look at, in place of the target's (with the feature `axum`: of the target before routers
+    /// have cut it).
     pub fn path(self, hook: impl for<'a> Fn(Head<'a>) -> Option<Cow<'a, [u8]>> + Send + Sync + 'static) -> Self {
         self.with(|hooks| hooks.path = Some(Arc::new(hook)))
     }

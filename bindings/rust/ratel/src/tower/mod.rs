@@ -1,11 +1,12 @@
-//! Middleware: a [`RateLimitLayer`] asks for each request, sets the header fields of the decision, and answers denials by itself: 429, 403 for
+//! Middleware: a [`RateLimitLayer`] asks for each request, sets the header fields of the decision, and answers denials
+//! by itself: 429, 403 for
 //! `action: block`, 503 when the store failed and the rule is closed, with an RFC 9457 body.
 //!
 //! ```
 //! # async fn example() {
 //! use ratel::{Limiter, Rules, tower::RateLimitLayer};
 //!
-//! # let rules = Rules::text("{version: 1, default: {name: d, scope: ip, algorithm: token_bucket, limit: 1, window: 1s}}", "r");
+//! # let rules = Rules::text("{version: 1, default: {name: d, action: unlimited}}", "r");
 //! # /*
 //! let rules = Rules::file("rules.yaml");
 //! # */
@@ -18,14 +19,15 @@
 //!
 //! # Who asks
 //!
-//! The peer's address comes from the hook [`peer`](RateLimitLayer::peer), else from a [`Peer`] among the request's extensions, else, with the feature `axum`, from
-//! its `ConnectInfo`. Without any of them the client is unknown, and all unknown clients share one bucket of an `ip` scope. From there on the engine
-//! walks X-Forwarded-For and Forwarded as far as `trusted_proxies` believes them.
+//! The peer's address comes from the hook [`peer`](RateLimitLayer::peer), else from a [`Peer`] among the request's
+//! extensions, else, with the feature `axum`, from its `ConnectInfo`. Without any of them the client is unknown, and
+//! all unknown clients share one bucket of an `ip` scope. From there on the engine walks X-Forwarded-For and Forwarded
+//! as far as `trusted_proxies` believes them.
 //!
 //! # When there is no decision
 //!
-//! A cost below 1, or more than 64 attributes: 400; all else: 503; or what [`failed`](RateLimitLayer::failed) answers. A storage that
-//! fails is not such a case: the rule's `on_store_error` decides.
+//! A cost below 1, or more than 64 attributes: 400; all else: 503; or what [`failed`](RateLimitLayer::failed) answers.
+//! A storage that fails is not such a case: the rule's `on_store_error` decides.
 
 mod ask;
 mod body;
