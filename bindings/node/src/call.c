@@ -33,8 +33,7 @@ struct rn_call {
   rn_error error;
 };
 
-static void call_free(rn_call *call) {
-  if (!call) return;
+void rn_call_free(rn_call *call) {
   free(call->text);
   free(call);
 }
@@ -220,7 +219,7 @@ napi_value rn_call_now(napi_env env, napi_callback_info info) {
   }
   napi_value text = call_out(e, call);
   call->limiter->users--;
-  call_free(call);
+  rn_call_free(call);
   rn_limiters_sweep(e);
   return text;
 }
@@ -238,7 +237,7 @@ static void *work(void *context) {
     if (!e->jobs) e->jobs_end = &e->jobs;
     pthread_mutex_unlock(&e->mutex);
     call->status = perform(call);
-    if (!rn_post(e, RN_EVENT_CALL, call)) call_free(call);
+    if (!rn_post(e, RN_EVENT_CALL, call)) rn_call_free(call);
     pthread_mutex_lock(&e->mutex);
   }
   pthread_mutex_unlock(&e->mutex);
@@ -251,7 +250,7 @@ napi_value rn_call_later(napi_env env, napi_callback_info info) {
   rn_env *e = call->e;
   if (!e->worker_runs && pthread_create(&e->worker, NULL, work, e) != 0) {
     call->limiter->users--;
-    call_free(call);
+    rn_call_free(call);
     rn_fail(e, RL_E_NO_MEMORY, "no thread for what waits for a storage");
     return NULL;
   }
@@ -267,10 +266,6 @@ napi_value rn_call_later(napi_env env, napi_callback_info info) {
 }
 
 void rn_call_done(rn_env *e, rn_call *call) {
-  if (e->dead) {
-    call_free(call);
-    return;
-  }
   call->limiter->users--;
   rn_awaits(e, -1);
   napi_handle_scope scope;
@@ -286,7 +281,7 @@ void rn_call_done(rn_env *e, rn_call *call) {
     }
     napi_close_handle_scope(e->env, scope);
   }
-  call_free(call);
+  rn_call_free(call);
 }
 
 void rn_jobs_end(rn_env *e) {
@@ -295,7 +290,7 @@ void rn_jobs_end(rn_env *e) {
   while (e->jobs) {
     rn_call *call = e->jobs;
     e->jobs = call->next;
-    call_free(call);
+    rn_call_free(call);
   }
   e->jobs_end = &e->jobs;
 }

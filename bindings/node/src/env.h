@@ -130,6 +130,7 @@ enum {
 napi_value rn_call_now(napi_env, napi_callback_info);
 napi_value rn_call_later(napi_env, napi_callback_info);
 void rn_call_done(rn_env *e, rn_call *call);
+void rn_call_free(rn_call *call);
 void rn_jobs_end(rn_env *e);
 
 /* tell.c */

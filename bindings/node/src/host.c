@@ -435,36 +435,40 @@ napi_value rn_finish(napi_env env, napi_callback_info info) {
 
 /* ---- events ---- */
 
+/* What was posted and not taken is only freed: nobody waits for it any more, and the environment is gone or going. */
+static void event_drop(const rn_event *event) {
+  if (event->kind == RN_EVENT_CALL) {
+    rn_call_free(event->what);
+  } else {
+    free(event->what);
+  }
+}
+
 void rn_events_run(napi_env env, napi_value function, void *context, void *data) {
   (void)function;
-  rn_env *e = context;
   const rn_event event = *(rn_event *)data;
   free(data);
-  if (!env) e->dead = true; /* it is being taken down: nothing runs any more, what was posted is only freed */
+  rn_env *e = context; /* node may have released it already when there is no env */
+  if (!env || e->dead) {
+    event_drop(&event);
+    return;
+  }
   switch (event.kind) {
     case RN_EVENT_LOG: {
       rn_line *line = event.what;
       tell(e, line->host, line->level, line->text, line->size);
       free(line);
-      return;
+      break;
     }
     case RN_EVENT_WAIT:
-      if (e->dead) {
-        free(event.what);
-      } else {
-        run_wait(e, event.what);
-      }
+      run_wait(e, event.what);
       break;
     case RN_EVENT_DECIDED:
-      if (e->dead) {
-        free(event.what);
-      } else {
-        rn_decided(e, event.what);
-      }
+      rn_decided(e, event.what);
       break;
     default:
       rn_call_done(e, event.what);
       break;
   }
-  if (!e->dead) rn_limiters_sweep(e);
+  rn_limiters_sweep(e);
 }
