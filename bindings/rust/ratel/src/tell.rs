@@ -70,16 +70,16 @@ pub struct Origin<'a> {
     pub forwarded: &'a [&'a [u8]],
 }
 
-/// What C sees of lines: up to 16 of them without an allocation.
+/// What C sees of lines: up to 4 of them without an allocation.
 pub(crate) struct Lines {
-    few: [sys::rl_str; 16],
+    few: [sys::rl_str; 4],
     many: Vec<sys::rl_str>,
     count: usize,
 }
 
 impl Lines {
     pub(crate) fn of<'a>(lines: impl IntoIterator<Item = &'a [u8]>) -> Self {
-        let mut out = Self { few: [sys::rl_str::EMPTY; 16], many: Vec::new(), count: 0 };
+        let mut out = Self { few: [sys::rl_str::EMPTY; 4], many: Vec::new(), count: 0 };
         for line in lines {
             if out.count == out.few.len() {
                 out.many.extend_from_slice(&out.few);

@@ -12,7 +12,7 @@ use http::header::{FORWARDED, HeaderName};
 use std::borrow::Cow;
 use std::io::Write;
 use std::mem::MaybeUninit;
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr};
 
 const X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 
@@ -130,9 +130,51 @@ fn path_of(head: Head<'_>) -> Cow<'_, [u8]> {
 }
 
 fn write_address(address: Option<IpAddr>, room: &mut [u8; 48]) -> &[u8] {
-    let Some(address) = address else { return &[] };
-    let mut rest = &mut room[..];
-    let _ = write!(rest, "{address}"); // 45 bytes at most
-    let left = rest.len();
-    &room[..room.len() - left]
+    let size = match address {
+        None => 0,
+        Some(IpAddr::V4(address)) => write_v4(address, room),
+        Some(IpAddr::V6(address)) => {
+            let mut rest = &mut room[..];
+            let _ = write!(rest, "{address}"); // 45 bytes at most
+            let left = rest.len();
+            room.len() - left
+        }
+    };
+    &room[..size]
+}
+
+/// What formatting would write, many times as fast.
+fn write_v4(address: Ipv4Addr, room: &mut [u8; 48]) -> usize {
+    let mut size = 0;
+    let mut put = |byte| {
+        room[size] = byte;
+        size += 1;
+    };
+    for (i, octet) in address.octets().into_iter().enumerate() {
+        if i > 0 {
+            put(b'.');
+        }
+        if octet >= 100 {
+            put(b'0' + octet / 100);
+        }
+        if octet >= 10 {
+            put(b'0' + octet / 10 % 10);
+        }
+        put(b'0' + octet % 10);
+    }
+    size
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses() {
+        for text in ["0.0.0.0", "1.2.3.4", "9.10.99.100", "192.0.2.255", "255.255.255.255", "::1", "2001:db8::1"] {
+            let address: IpAddr = text.parse().unwrap();
+            assert_eq!(write_address(Some(address), &mut [0; 48]), text.as_bytes());
+        }
+        assert_eq!(write_address(None, &mut [0; 48]), b"");
+    }
 }

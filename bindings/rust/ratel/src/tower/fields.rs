@@ -13,16 +13,21 @@ const RESET: HeaderName = HeaderName::from_static("ratelimit-reset");
 /// Puts the engine's lines "Name: value\r\n" into a header, in place of fields of the same name. Values share the
 /// memory of `lines`.
 pub(super) fn set(headers: &mut HeaderMap, lines: &Bytes) {
-    let mut from = 0;
-    while let Some(length) = lines[from..].windows(2).position(|two| two == b"\r\n") {
-        let line = &lines[from..from + length];
-        if let Some(colon) = line.windows(2).position(|two| two == b": ") {
-            let value = lines.slice(from + colon + 2..from + length);
-            if let (Some(name), Ok(value)) = (name(&line[..colon]), HeaderValue::from_maybe_shared(value)) {
-                headers.insert(name, value);
+    let (mut start, mut colon) = (0, None);
+    for (at, byte) in lines.iter().enumerate() {
+        match byte {
+            b':' if colon.is_none() => colon = Some(at),
+            b'\n' => {
+                let colon = colon.take().unwrap_or(start);
+                let end = at.saturating_sub(1); // of the value: "\r\n" follows
+                let value = HeaderValue::from_maybe_shared(lines.slice((colon + 2).min(end)..end));
+                if let (Some(name), Ok(value)) = (name(&lines[start..colon]), value) {
+                    headers.insert(name, value);
+                }
+                start = at + 1;
             }
+            _ => {}
         }
-        from += length + 2;
     }
 }
 

@@ -28,9 +28,9 @@ pin_project! {
         /// An answer of the layer's own.
         Own { response: Option<Response<Bytes>> },
         /// A storage is at work.
-        Waiting { waiting: Waiting, asked: Option<Box<Asked>>, held: Option<Held<S, B>>, layer: RateLimitLayer },
+        Waiting { waiting: Waiting, asked: Option<Box<Asked>>, held: Option<Box<Held<S, B>>>, layer: RateLimitLayer },
         /// Admitted, and held back.
-        HeldBack { timer: Timer, lines: Bytes, held: Option<Held<S, B>> },
+        HeldBack { timer: Timer, lines: Bytes, held: Option<Box<Held<S, B>>> },
     }
 }
 
@@ -56,11 +56,11 @@ impl<S: Service<Request<B>>, B> ResponseFuture<S, B> {
         service: S,
         layer: RateLimitLayer,
     ) -> Self {
-        Self { state: State::Waiting { waiting, asked, held: Some(Held { request, service }), layer } }
+        Self { state: State::Waiting { waiting, asked, held: Some(Box::new(Held { request, service })), layer } }
     }
 
     pub(super) fn held_back(timer: Timer, lines: Bytes, request: Request<B>, service: S) -> Self {
-        Self { state: State::HeldBack { timer, lines, held: Some(Held { request, service }) } }
+        Self { state: State::HeldBack { timer, lines, held: Some(Box::new(Held { request, service })) } }
     }
 }
 
@@ -85,7 +85,7 @@ where
                 }
                 Projection::HeldBack { timer, lines, held } => {
                     ready!(timer.as_mut().poll(context));
-                    let Held { request, mut service } = held.take().expect("taken once");
+                    let Held { request, mut service } = *held.take().expect("taken once");
                     State::Passed { future: service.call(request), lines: std::mem::take(lines) }
                 }
                 Projection::Waiting { waiting, asked, held, layer } => {
@@ -99,13 +99,15 @@ where
                             State::Own { response: Some(response) }
                         }
                         Ok((decision, lines)) => {
-                            let Held { mut request, mut service } = held;
+                            let Held { mut request, mut service } = *held;
                             if let Some(mut asked) = asked.take() {
                                 asked.decision = decision;
                                 request.extensions_mut().insert(*asked);
                             }
                             match layer.delay(&decision) {
-                                Some(timer) => State::HeldBack { timer, lines, held: Some(Held { request, service }) },
+                                Some(timer) => {
+                                    State::HeldBack { timer, lines, held: Some(Box::new(Held { request, service })) }
+                                }
                                 None => State::Passed { future: service.call(request), lines },
                             }
                         }
