@@ -180,8 +180,10 @@ napi_value rn_allow_http(napi_env env, napi_callback_info info) {
   http.forwarded_count = header->forwarded_count;
   char fields[RN_FIELDS];
   uint64_t needed = 0;
-  rl_decision decision = RL_DECISION_INIT;
-  rn_error error = RL_ERROR_INIT;
+  rl_decision decision;
+  decision.struct_size = sizeof decision;
+  rn_error error;
+  error.struct_size = sizeof error;
   if (limiter->hosted) limiter->users++;
   const rl_status status =
       rl_allow_http(limiter->registry, &q.request, &http, &decision, fields, sizeof fields, &needed, &error);
