@@ -204,8 +204,16 @@ static rn_call *begin(napi_env env, napi_callback_info info) {
   return call;
 }
 
-static bool frame_holds(const rn_env *e, uint32_t count) {
-  return RN_RECORDS + (uint64_t)count * sizeof(rn_record) <= e->frame.size;
+/* JavaScript may have gone back to a smaller frame meanwhile: it is asked for one that has room for the answers. */
+static bool frame_holds(rn_env *e, uint32_t count) {
+  const uint64_t size = RN_RECORDS + (uint64_t)count * sizeof(rn_record);
+  napi_handle_scope scope;
+  if (size <= e->frame.size) return true;
+  if (napi_open_handle_scope(e->env, &scope) != napi_ok) return false;
+  napi_value argv[3] = {rn_number(e, RN_DONE), rn_number(e, 0), rn_number(e, count)};
+  rn_dispatch(e, 3, argv);
+  napi_close_handle_scope(e->env, scope);
+  return size <= e->frame.size;
 }
 
 napi_value rn_call_now(napi_env env, napi_callback_info info) {
@@ -213,11 +221,12 @@ napi_value rn_call_now(napi_env env, napi_callback_info info) {
   if (!call) return NULL;
   rn_env *e = call->e;
   call->status = perform(call);
-  if (!frame_holds(e, call->count)) { /* JavaScript ran meanwhile, and has put a smaller frame in place */
-    call->status = RL_E_STATE;
-    call->count = 0;
+  napi_value text = NULL;
+  if (frame_holds(e, call->count)) {
+    text = call_out(e, call);
+  } else {
+    rn_fail(e, RL_E_NO_MEMORY, "no memory for the answers");
   }
-  napi_value text = call_out(e, call);
   call->limiter->users--;
   rn_call_free(call);
   rn_limiters_sweep(e);
@@ -270,15 +279,13 @@ void rn_call_done(rn_env *e, rn_call *call) {
   rn_awaits(e, -1);
   napi_handle_scope scope;
   if (napi_open_handle_scope(e->env, &scope) == napi_ok) {
-    const bool fits = frame_holds(e, call->count);
-    napi_value argv[4] = {rn_number(e, RN_DONE), rn_number(e, call->ticket), rn_number(e, fits ? 0 : call->count),
-                          NULL};
-    if (!fits) rn_dispatch(e, 3, argv); /* asks for a frame that holds it */
+    napi_value argv[4] = {rn_number(e, RN_DONE), rn_number(e, call->ticket), rn_number(e, 0), NULL};
     if (frame_holds(e, call->count)) {
-      argv[2] = rn_number(e, 0);
       argv[3] = call_out(e, call);
-      rn_dispatch(e, argv[3] ? 4 : 3, argv);
+    } else {
+      rn_fail(e, RL_E_NO_MEMORY, "no memory for the answers");
     }
+    rn_dispatch(e, argv[3] ? 4 : 3, argv);
     napi_close_handle_scope(e->env, scope);
   }
   rn_call_free(call);

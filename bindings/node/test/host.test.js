@@ -100,6 +100,23 @@ test('a clock that asks its limiter, and one that closes it', (t) => {
   assert.throws(() => closing.limiter.allow(ask('a')), { code: 'RL_E_STATE' })
 })
 
+test('a clock that asks while many are decided', async (t) => {
+  const options = {
+    clock: () => {
+      inner.allow(ask('inner'))
+      return START
+    }
+  }
+  const { limiter: inner } = limiterOf(t, {})
+  const { limiter } = limiterOf(t, options)
+  const requests = Array.from({ length: 1000 }, (_, i) => ({ path: '/x', user: `user ${i}` }))
+  const answers = limiter.allowMany(requests)
+  assert.equal(answers.length, 1000)
+  assert.ok(answers.every((one) => one.remaining === 1 && one.timeMs === START))
+  const later = limiterOf(t, { ...options, storage: new SlowStorage(nowUs) }).limiter
+  assert.ok((await later.allowManyAsync(requests)).every((one) => one.remaining === 1))
+})
+
 test('a log that misbehaves', (t) => {
   for (const log of [
     () => {
