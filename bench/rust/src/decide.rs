@@ -111,3 +111,18 @@ fn check_answers() {
     let others = (0..20).filter(|_| hashed.check_key(&key).is_ok()).count();
     assert_eq!((ours, theirs, others), (7, 7, 7));
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn answers() {
+        check_answers();
+    }
+
+    #[test]
+    fn every_row_runs() {
+        run(&Options { milliseconds: 1, max_keys: 1_000 });
+    }
+}

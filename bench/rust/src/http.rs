@@ -67,3 +67,9 @@ async fn requests(router: &Router) -> f64 {
     }
     begin.elapsed().as_nanos() as f64 / f64::from(REQUESTS)
 }
+
+#[cfg(test)]
+#[test]
+fn every_row_runs() {
+    run(&Options { milliseconds: 1, max_keys: 1 });
+}

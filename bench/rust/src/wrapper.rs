@@ -89,3 +89,9 @@ fn compare(options: &Options, name: &str, c: impl Fn(&str) -> bool, rust: impl F
     let (of_c, of_rust) = (median(&mut of_c), median(&mut of_rust));
     println!("{name:40} {of_c:8.1} {of_rust:10.1} {:8.1}", of_rust - of_c);
 }
+
+#[cfg(test)]
+#[test]
+fn every_row_runs() {
+    run(&Options { milliseconds: 1, max_keys: 1 });
+}
