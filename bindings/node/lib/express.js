@@ -36,7 +36,7 @@ function answer(gate, req, res, next, outcome) {
 }
 
 /** Whether nobody reads an answer, or another one is under way. */
-const gone = (res) => res.headersSent || res.destroyed || res.stream?.destroyed
+const gone = (res) => res.headersSent || (res.destroyed ?? res.stream?.destroyed)
 
 function denied(gate, req, res, next, decision) {
   if (gate.options.denied) return gate.options.denied(req, res, decision, next)
