@@ -46,14 +46,13 @@ inline uint32_t SizeOf(const void* structure) noexcept {
   return size;
 }
 
-/// What is wrong with a struct's address or size; nullptr when nothing is. Every struct of the ABI is aligned to 8
-/// bytes.
-const char* SizeProblem(const void* data, uint32_t size, uint32_t first_size) noexcept;
+/// What is wrong with a struct's address or size; nullptr when nothing is. `alignment` is 4 (rl_error) or 8.
+const char* SizeProblem(const void* data, uint32_t size, uint32_t first_size, size_t alignment) noexcept;
 
 template <class T>
 const char* SizeProblem(const T* data) noexcept {
   static_assert(kFirstSize<T> != 0 && sizeof(T) >= kFirstSize<T> && offsetof(T, struct_size) == 0);
-  return SizeProblem(data, SizeOf(data), kFirstSize<T>);
+  return SizeProblem(data, SizeOf(data), kFirstSize<T>, alignof(T));
 }
 
 bool IsZero(const void* data, size_t size) noexcept;

@@ -145,6 +145,17 @@ static void error(void **state) {
   assert_true(strlen(out.now.message) > 0);
 }
 
+static void error_wherever_c_may_put_it(void **state) {
+  (void)state;
+  struct {
+    uint64_t first;
+    int32_t second;
+    rl_error err;
+  } owner = {0, 0, RL_ERROR_INIT};
+  assert_int_equal(4, (uintptr_t)&owner.err % 8);
+  assert_failed(RL_E_INVALID_ARGUMENT, rl_config_create(NULL, &owner.err), &owner.err);
+}
+
 static void error_of_a_bad_size_stops_the_call(void **state) {
   (void)state;
   rl_registry *registry = registry_of(ORDERS);
@@ -349,6 +360,7 @@ int main(void) {
       cmocka_unit_test(http),
       cmocka_unit_test(decision),
       cmocka_unit_test(error),
+      cmocka_unit_test(error_wherever_c_may_put_it),
       cmocka_unit_test(error_of_a_bad_size_stops_the_call),
       cmocka_unit_test(metrics),
       cmocka_unit_test(rule_metrics),
