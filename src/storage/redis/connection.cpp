@@ -122,6 +122,9 @@ void Connection::SetUp() {
                                         : MakeCommand({"AUTH", options.user, options.password}));
     Await(Kind::kAuth);
   }
+  // Before the script: a server that asks for a password takes nothing that long, and does not say why.
+  stream_->Write(MakeCommand({"PING"}));
+  Await(Kind::kPing);
   if (options.database != 0) {
     stream_->Write(MakeCommand({"SELECT", std::to_string(options.database)}));
     Await(Kind::kSelect);
@@ -256,6 +259,7 @@ void Connection::OnReply(const redisReply& reply) {
   awaited_.pop_front();
   switch (one.kind) {
     case Kind::kAuth:
+    case Kind::kPing:
     case Kind::kSelect:
     case Kind::kScript:
       return OnSetUpReply(one.kind, reply);
@@ -273,7 +277,10 @@ void Connection::OnReply(const redisReply& reply) {
 void Connection::OnSetUpReply(Kind kind, const redisReply& reply) {
   if (IsError(reply)) {
     next_endpoint_ = endpoints_.size();
-    const char* step = kind == Kind::kAuth ? "AUTH: " : kind == Kind::kSelect ? "SELECT: " : "SCRIPT LOAD: ";
+    const char* step = kind == Kind::kAuth     ? "AUTH: "
+                       : kind == Kind::kSelect ? "SELECT: "
+                       : kind == Kind::kScript ? "SCRIPT LOAD: "
+                                               : "";
     return Drop(step + std::string(TextOf(reply)));
   }
   if (kind != Kind::kScript) return;

@@ -54,7 +54,7 @@ class Connection {
 
  private:
   enum class State : uint8_t { kWaiting, kResolving, kConnecting, kReady };
-  enum class Kind : uint8_t { kAuth, kSelect, kScript, kScriptAgain, kNumbers, kLookUp, kCall };
+  enum class Kind : uint8_t { kAuth, kPing, kSelect, kScript, kScriptAgain, kNumbers, kLookUp, kCall };
   struct Awaited {
     Kind kind;
     CallPtr call;

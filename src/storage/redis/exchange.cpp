@@ -52,13 +52,12 @@ Terms TermsOf(const Charge& charge, const Operation& operation) noexcept {
   return {numbers.capacity, IsLog(charge) ? charged_at : numbers.per_window.Floor(charged_at), units};
 }
 
-void PutCharge(std::string& out, const Charge& charge, const Operation& operation, std::string_view replacement) {
+void PackCharge(std::string& packed, const Charge& charge, const Operation& operation, std::string_view replacement) {
   const Numbers& numbers = *charge.numbers;
   uint8_t flags = charge.shadow ? kShadow : 0;
   if (operation.mode == Mode::kSettle && operation.actual <= charge.cost) flags |= kGiveBack;
   if (!replacement.empty()) flags |= kReplaces;
   const Terms terms = TermsOf(charge, operation);
-  std::string packed;
   PutInteger(packed, static_cast<uint8_t>(numbers.spec.algorithm), 1);
   PutInteger(packed, flags, 1);
   PutInteger(packed, Fingerprint(numbers), 3);
@@ -68,7 +67,6 @@ void PutCharge(std::string& out, const Charge& charge, const Operation& operatio
   PutInteger(packed, terms.y, 7);
   PutInteger(packed, terms.z, 7);
   packed.append(replacement);
-  PutArgument(out, packed);
 }
 
 /// The entries that a log's reply stands for: as few as lead to the same answer.
@@ -174,14 +172,18 @@ void PutDecide(std::string& out, const Options& options, const Operation& operat
                std::span<const Replacement> replacements) {
   PutArgument(out, std::to_string(operation.charges.size()));
   for (const Charge& charge : operation.charges) PutArgument(out, KeyName(options, charge));
-  std::string header;
-  PutInteger(header, ModeNumber(operation.mode), 1);
-  PutInteger(header, options.server_time ? 1 : 0, 1);
-  PutInteger(header, operation.now, 7);
-  PutInteger(header, options.ttl_margin_ms, 6);
-  PutArgument(out, header);
-  for (size_t i = 0; i < operation.charges.size(); ++i)
-    PutCharge(out, operation.charges[i], operation, replacements.empty() ? std::string_view() : replacements[i]);
+  std::string packed;
+  PutInteger(packed, ModeNumber(operation.mode), 1);
+  PutInteger(packed, options.server_time ? 1 : 0, 1);
+  PutInteger(packed, operation.now, 7);
+  PutInteger(packed, options.ttl_margin_ms, 6);
+  const bool alone = operation.charges.size() == 1;
+  if (!alone) PutArgument(out, packed);
+  for (size_t i = 0; i < operation.charges.size(); ++i) {
+    if (!alone) packed.clear();
+    PackCharge(packed, operation.charges[i], operation, replacements.empty() ? std::string_view() : replacements[i]);
+    PutArgument(out, packed);
+  }
 }
 
 std::optional<Reply> ReadReply(const Operation& operation, std::string_view bytes) {

@@ -29,7 +29,9 @@ std::string FieldOf(uint32_t fingerprint);
 using Replacement = std::string;
 
 /// How many arguments PutDecide puts.
-inline size_t DecideArguments(const Operation& operation) { return 2 + 2 * operation.charges.size(); }
+inline size_t DecideArguments(const Operation& operation) {
+  return operation.charges.size() == 1 ? 3 : 2 + 2 * operation.charges.size();
+}
 /// The arguments after the script's name. `replacements` is empty or has one entry for each charge. kSpend, kPeek and kSettle.
 void PutDecide(std::string& out, const Options& options, const Operation& operation,
                std::span<const Replacement> replacements);
