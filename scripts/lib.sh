@@ -85,3 +85,13 @@ build() {
     cmake --build "build/$preset" -j "$jobs"
   fi
 }
+
+# need_engine: the engine as an installed library in $RATEL_PREFIX; when that is unset, built and installed into build/release/prefix.
+need_engine() {
+  [ -z "${RATEL_PREFIX:-}" ] || return 0
+  RATEL_PREFIX=$root/build/release/prefix
+  say "the engine"
+  configure release
+  build release ratel ratel_static
+  cmake --install build/release --prefix "$RATEL_PREFIX" >/dev/null
+}
