@@ -250,6 +250,22 @@ TEST(Failure, WhatIsInFlightWhenItStopsEndsOnceAsCancelled) {
   server.Resume();
 }
 
+TEST(Failure, AChildThatWasForkedIsToldAndDoesNotHang) {
+  RedisServer server;
+  auto storage = Open(server.url(kUsual));
+  ASSERT_EQ(Spend(*storage), Status::kOk);
+  const pid_t child = fork();
+  if (child == 0) {
+    const bool told = Spend(*storage) == Status::kStore;
+    storage.reset();
+    _exit(told ? 0 : 1);
+  }
+  int status = 1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+  EXPECT_EQ(Spend(*storage), Status::kOk) << "the parent's connection is as it was";
+}
+
 TEST(Failure, AThousandCallsShareOneConnection) {
   RedisServer server;
   const auto storage = Open(server.url("deadline_ms=30000&time=caller"));

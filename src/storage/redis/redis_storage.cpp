@@ -1,6 +1,7 @@
 #include "storage/redis/redis_storage.hpp"
 
 #include <poll.h>
+#include <signal.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
@@ -165,6 +166,10 @@ class RedisStorage final : public Storage {
   }
 
   void Stop() noexcept override {
+    if (forked()) {
+      if (thread_.joinable()) thread_.detach();
+      return;
+    }
     {
       const std::lock_guard lock(mutex_);
       stopping_ = true;
@@ -176,7 +181,7 @@ class RedisStorage final : public Storage {
  private:
   /// Hands calls to the I/O thread. kOk: each will be ended. Anything else, or an exception: none will.
   Status Submit(std::span<CallPtr> calls, bool waits) {
-    if (down_.load(std::memory_order_relaxed)) return Status::kStore;
+    if (down_.load(std::memory_order_relaxed) || forked()) return Status::kStore;
     // To wait for this very thread would be for ever.
     if (waits && std::this_thread::get_id() == thread_.get_id()) return Status::kState;
     bool ring = false;
@@ -190,6 +195,9 @@ class RedisStorage final : public Storage {
     if (ring) bell_.Ring();
     return Status::kOk;
   }
+
+  /// Whether this is a child of the process that started the I/O thread, where there is none.
+  bool forked() const noexcept { return getpid() != process_; }
 
   CallPtr NewCall(Operation& operation, Completion& done) const {
     auto call = std::make_shared<Call>();
@@ -211,6 +219,10 @@ class RedisStorage final : public Storage {
   // ---- The I/O thread -------------------------------------------------------------------------------------------------------------
 
   void Run() {
+    // The host's signals are for the host's threads.
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, nullptr);
     for (;;) {
       try {
         if (!Turn()) break;
@@ -221,8 +233,12 @@ class RedisStorage final : public Storage {
     }
     for (const CallPtr& call : deadlines_) call->End(Status::kCancelled);
     for (const auto& connection : connections_) connection->Close(Status::kCancelled);
-    const std::lock_guard lock(mutex_);
-    for (const CallPtr& call : submitted_) call->End(Status::kCancelled);
+    taken_.clear();
+    {
+      const std::lock_guard lock(mutex_);
+      taken_.swap(submitted_);
+    }
+    for (const CallPtr& call : taken_) call->End(Status::kCancelled);
   }
 
   /// One round: what was asked goes out in one write for each connection, what has come is answered. False when it is over.
@@ -302,6 +318,7 @@ class RedisStorage final : public Storage {
     for (size_t i = 0; i < connections_.size(); ++i) connections_[i]->OnEvents(wanted_[i + 1].revents);
   }
 
+  const pid_t process_ = getpid();
   Bell bell_;
   Messages messages_;
   Surroundings around_;
