@@ -98,7 +98,7 @@ class Storage {
   virtual StorageCounters Counters() const noexcept { return {}; }
 
   /// Who hears what it has to tell. At most once; what there was to tell before is told then.
-  virtual void TellTo(Reporter) noexcept {}
+  virtual void TellTo(const Reporter&) noexcept {}
   /// Nothing more will be asked: ends what is under way, with kCancelled where there is no answer yet, and falls silent. What a host's code holds is
   /// the host's to end.
   virtual void Stop() noexcept {}

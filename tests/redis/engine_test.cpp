@@ -99,7 +99,7 @@ TEST(Engine, EachPolicyAnswersWhileTheServerIsDownAndCountsAreExactAgainAfterwar
     EXPECT_EQ(engine.Ask().remaining, 7u);
     EXPECT_EQ(engine.Ask().source, RL_SOURCE_EXACT);
     server.Kill();
-    EXPECT_TRUE(Eventually([&] { return engine.Ask("bob").source == source; }));
+    EXPECT_TRUE(Eventually([&, wanted = source] { return engine.Ask("bob").source == wanted; }));
     int admitted = 0;
     for (int i = 0; i < 20; ++i) {
       const rl_decision decision = engine.Ask("carol");
@@ -316,8 +316,9 @@ TEST(Tls, OnlyATrustedServerIsSpokenTo) {
     SCOPED_TRACE(url);
     Engine engine(Rules("closed"), url);
     EXPECT_EQ(engine.Ask().source, RL_SOURCE_FAIL_CLOSED);
-    EXPECT_TRUE(Eventually([&] { return !engine.told().empty() && engine.told().find(reason) != std::string::npos; }))
-        << engine.told();
+    EXPECT_TRUE(Eventually([&, part = reason] {
+      return !engine.told().empty() && engine.told().find(part) != std::string::npos;
+    })) << engine.told();
   }
 }
 

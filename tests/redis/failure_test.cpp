@@ -212,7 +212,7 @@ TEST(Failure, AServerThatIsLoadingOrIsNoRedis) {
     const auto storage = Open(parrot.url(kUsual));
     const Heard heard(*storage);
     EXPECT_EQ(Spend(*storage), Status::kStore);
-    EXPECT_TRUE(Eventually([&] { return heard.Mentions(reason); })) << reason;
+    EXPECT_TRUE(Eventually([&, part = reason] { return heard.Mentions(part); })) << reason;
   }
   Parrot parrot("+0123456789012345678901234567890123456789\r\n");
   const auto storage = Open(parrot.url(kUsual));

@@ -73,7 +73,7 @@ TEST_P(StoredState, AKeyLivesAsLongAsItsStateAndNoLonger) {
   // B177, B201: whatever the cost, the expiry is set with the value and covers the state.
   const auto storage = Fresh("deadline_ms=20000&time=caller&ttl_margin_ms=0");
   const Versions versions({Make(GetParam(), 5, kMinute)});
-  for (const uint64_t cost : {1, 4}) {
+  for (const uint64_t cost : {uint64_t{1}, uint64_t{4}}) {
     Charge charge = ChargeFor(versions, 0, 1, cost);
     ASSERT_EQ(ApplyOne(*storage, charge, kStart), Status::kOk);
     const auto need = static_cast<long long>((charge.outcome.reset_at - kStart) / 1000);

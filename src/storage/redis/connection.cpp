@@ -133,6 +133,7 @@ void Connection::SetUp() {
   Await(Kind::kScript);
 }
 
+// By value: it may belong to what is dropped. NOLINTNEXTLINE(performance-unnecessary-value-param)
 void Connection::Drop(std::string why) {
   if (state_ == State::kConnecting && next_endpoint_ < endpoints_.size()) return Connect();
   Disconnect();
@@ -325,7 +326,7 @@ void Connection::OnDecision(const CallPtr& call, std::string_view bytes) {
     return Convert(call, *reply);
   }
   if (!redis::Conclude(*call->operation, *reply)) {
-    assert(!"the script and the engine's steps decide differently");
+    assert(false && "the script and the engine's steps decide differently");
     Report(ratel::Report::kError, place_ + ": the script and the engine decide differently; this is a fault of Ratel");
     return call->End(Status::kInternal);
   }

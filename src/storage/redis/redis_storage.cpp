@@ -73,11 +73,11 @@ class Bell {
 /// Messages on their way to whoever is told, who may come later. Any threads.
 class Messages {
  public:
-  void TellTo(Reporter reporter) {
+  void TellTo(const Reporter& reporter) {
     std::vector<std::pair<Report, std::string>> kept;
     {
       const std::lock_guard lock(mutex_);
-      reporter_ = std::make_shared<const Reporter>(std::move(reporter));
+      reporter_ = std::make_shared<const Reporter>(reporter);
       kept.swap(kept_);
     }
     for (const auto& [level, text] : kept) Say(level, text);
@@ -157,9 +157,9 @@ class RedisStorage final : public Storage {
     return Status::kUnsupported;
   }
 
-  void TellTo(Reporter reporter) noexcept override {
+  void TellTo(const Reporter& reporter) noexcept override {
     try {
-      messages_.TellTo(std::move(reporter));
+      messages_.TellTo(reporter);
     } catch (const std::bad_alloc&) {
       // It goes without messages.
     }
