@@ -18,7 +18,7 @@ function rateLimit(limiter, options = {}) {
       return failed(gate, req, res, next, error)
     }
     if (!isPromise(outcome)) return answer(gate, req, res, next, outcome)
-    outcome.then((value) => answer(gate, req, res, next, value), fail(req, res, next))
+    outcome.then((value) => answer(gate, req, res, next, value), fail(req, res, next)).catch(next)
   }
 }
 
@@ -35,11 +35,16 @@ function answer(gate, req, res, next, outcome) {
   hold(res, ms, next)
 }
 
+/** What a hook promised and did not keep goes where a throw of it goes. */
+function heard(value, next) {
+  if (isPromise(value)) Promise.resolve(value).catch(next)
+}
+
 /** Whether nobody reads an answer, or another one is under way. */
 const gone = (res) => res.headersSent || (res.destroyed ?? res.stream?.destroyed)
 
 function denied(gate, req, res, next, decision) {
-  if (gate.options.denied) return gate.options.denied(req, res, decision, next)
+  if (gate.options.denied) return heard(gate.options.denied(req, res, decision, next), next)
   let body
   try {
     body = gate.limiter.problem(decision)
@@ -50,7 +55,7 @@ function denied(gate, req, res, next, decision) {
 }
 
 function failed(gate, req, res, next, error) {
-  if (gate.options.failed) return gate.options.failed(req, res, error, next)
+  if (gate.options.failed) return heard(gate.options.failed(req, res, error, next), next)
   if (gone(res)) return
   try {
     const { status, text } = refusal(error)

@@ -38,13 +38,21 @@ function answer(gate, request, reply, { decision, text }) {
   })
 }
 
+/** A hook that returns without an answer (or the reply, which says that one will come) is no way past the limit. */
+async function answered(reply, value, status) {
+  const returned = await (value === reply ? undefined : value)
+  if (value === reply || returned === reply || reply.sent) return reply
+  if (reply.statusCode < 400) reply.code(status)
+  return reply.send()
+}
+
 function denied(gate, request, reply, decision) {
-  if (gate.options.denied) return gate.options.denied(request, reply, decision)
+  if (gate.options.denied) return answered(reply, gate.options.denied(request, reply, decision), statusOf(decision))
   return reply.code(statusOf(decision)).type('application/problem+json').send(gate.limiter.problem(decision))
 }
 
 function failed(gate, request, reply, error) {
-  if (gate.options.failed) return gate.options.failed(request, reply, error)
+  if (gate.options.failed) return answered(reply, gate.options.failed(request, reply, error), 503)
   const { status, text } = refusal(error)
   return reply.code(status).type('text/plain; charset=utf-8').send(text)
 }

@@ -27,6 +27,16 @@ function bytesOf(text) {
   return text
 }
 
+/**
+ * Whether node has cut the fields of a request off: it looks at 1000 of them unless the server's maxHeadersCount says
+ * otherwise. What a proxy has added stands last, so the rest must not be taken for all.
+ */
+function isCut(req) {
+  const count = req.socket?.server?.maxHeadersCount
+  const most = typeof count === 'number' ? 2 * count : 2000
+  return most > 0 && req.rawHeaders.length >= most
+}
+
 /** All lines of a field, in order. */
 function linesOf(req, name) {
   if (req.headers[name] === undefined) return NO_LINES
@@ -72,12 +82,21 @@ class Gate {
    */
   ask(view, req, cost) {
     const hooks = this.options
-    const skip = hooks.skip?.(view)
-    if (skip === true) return undefined
-    const user = hooks.user?.(view)
-    const apiKey = hooks.apiKey?.(view)
-    const attributes = hooks.attributes?.(view)
-    const units = hooks.cost?.(view) ?? cost
+    let skip, user, apiKey, attributes, units
+    try {
+      skip = hooks.skip?.(view)
+      if (skip === true) return undefined
+      user = hooks.user?.(view)
+      apiKey = hooks.apiKey?.(view)
+      attributes = hooks.attributes?.(view)
+      units = hooks.cost?.(view) ?? cost
+    } catch (error) {
+      // One failure is told; promises of the hooks before it must not fail unheard.
+      for (const value of [skip, user, apiKey, attributes]) {
+        if (isPromise(value)) Promise.resolve(value).catch(() => {})
+      }
+      throw error
+    }
     if (isPromise(skip) || isPromise(user) || isPromise(apiKey) || isPromise(attributes) || isPromise(units)) {
       return this.#await(req, [skip, user, apiKey, attributes, units])
     }
@@ -91,6 +110,7 @@ class Gate {
 
   #put(req, user, apiKey, attributes, cost) {
     const request = { method: req.method, path: bytesOf(req.originalUrl ?? req.url), user, apiKey, attributes, cost }
+    if (isCut(req)) throw invalid('the request has more header fields than node looks at (see maxHeadersCount)')
     const peer = req.socket?.remoteAddress ?? ''
     const xForwardedFor = linesOf(req, 'x-forwarded-for')
     const forwarded = linesOf(req, 'forwarded')

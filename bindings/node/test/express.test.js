@@ -2,6 +2,7 @@ const assert = require('node:assert/strict')
 const { once } = require('node:events')
 const http = require('node:http')
 const http2 = require('node:http2')
+const net = require('node:net')
 const { test } = require('node:test')
 const express = require('express')
 const { Limiter, Headers } = require('..')
@@ -178,6 +179,51 @@ test('denied answers in its own way, with the fields set', async (t) => {
   })
   const answer = await ask('/orders', { 'x-user': 'a', 'x-cost': '4' })
   assert.deepEqual([answer.status, answer.body, answer.headers['x-ratelimit-limit']], [420, '{"wait":true}', '3'])
+})
+
+test("a hook that fails is the application's error, whichever way it fails", async (t) => {
+  const throws = (text) => () => {
+    throw new Error(text)
+  }
+  const rejects = (text) => async () => {
+    throw new Error(text)
+  }
+  const late = async () => 'a'
+  const cost = () => 4
+  for (const options of [
+    { user: late, cost, denied: throws('denied') },
+    { user: late, cost, denied: rejects('denied') },
+    { user: () => 'a', cost, denied: rejects('denied') },
+    { user: rejects('user'), failed: throws('failed') },
+    { user: rejects('user'), failed: rejects('failed') },
+    { user: rejects('user'), cost: throws('cost'), failed: (_req, _res, error, next) => next(error) }
+  ]) {
+    const { ask } = await appOf(t, options)
+    assert.equal((await ask('/orders')).status, 500)
+  }
+})
+
+test('fields that node has cut off are not taken for all', async (t) => {
+  const app = express()
+  app.use(rateLimit(limiterOf(t), {}))
+  app.all('/{*any}', (_, res) => res.send('served'))
+  const server = http.createServer(app)
+  const port = await listen(t, server)
+  const ask = async (fillers) => {
+    const socket = net.connect(port, '127.0.0.1')
+    socket.write(
+      `GET /addresses HTTP/1.1\r\nHost: x\r\nX-Forwarded-For: 203.0.113.6\r\n${'a:\r\n'.repeat(fillers)}` +
+        'X-Forwarded-For: 203.0.113.9\r\nConnection: close\r\n\r\n'
+    )
+    let text = ''
+    for await (const chunk of socket.setEncoding('latin1')) text += chunk
+    return Number(text.slice(9, 12))
+  }
+  assert.equal(await ask(0), 200)
+  assert.equal(await ask(1500), 400)
+  server.maxHeadersCount = 0
+  assert.equal(await ask(1500), 200)
+  assert.equal(await ask(0), 429, 'all three came from the last address')
 })
 
 test('header flags', async (t) => {

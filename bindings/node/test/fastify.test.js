@@ -95,6 +95,24 @@ test('skip, denied, failed, keepDecision and hook', async (t) => {
   assert.deepEqual((await get(app, '/orders', { 'x-cost': '0' })).json(), { code: 'RL_E_INVALID_ARGUMENT' })
 })
 
+test('a hook that sends nothing is no way past the limit', async (t) => {
+  for (const denied of [
+    (_request, reply) => {
+      reply.code(420)
+    },
+    async (_request, reply) => {
+      reply.code(420)
+    }
+  ]) {
+    const costly = await appOf(t, { cost: () => 9, denied })
+    const refused = await get(costly, '/orders')
+    assert.deepEqual([refused.statusCode, refused.body], [420, ''])
+    const bad = await appOf(t, { cost: () => 0, failed: () => undefined })
+    const failed = await get(bad, '/orders')
+    assert.deepEqual([failed.statusCode, failed.body], [503, ''])
+  }
+})
+
 test('no decision: 400 or 503; a hook that throws is a 500 of the application', async (t) => {
   const app = await appOf(t)
   assert.equal((await get(app, '/orders', { 'x-cost': '0' })).statusCode, 400)
