@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -112,6 +113,7 @@ func TestAllowHTTPFails(t *testing.T) {
 			}
 		}
 		fails(background, ErrInvalidArgument, Request{Cost: -1}, HTTP{})
+		fails(background, ErrInvalidArgument, Request{Cost: math.MinInt64}, HTTP{})
 		fails(background, ErrInvalidArgument, Request{}, HTTP{Headers: 1 << 31})
 		fails(background, ErrNotFound, Request{Rule: 99}, HTTP{})
 		fails(nil, ErrInvalidArgument, Request{}, HTTP{}) //nolint:staticcheck // a nil context is what is tested

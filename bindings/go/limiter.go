@@ -42,6 +42,9 @@ func New(rules RuleSource, options ...Option) (*Limiter, error) {
 	}
 	defer b.destroy()
 	for _, option := range options {
+		if option == nil {
+			return nil, &Error{Code: ErrInvalidArgument, Message: "New: an option is nil"}
+		}
 		if err := option(b); err != nil {
 			return nil, err
 		}
@@ -107,6 +110,14 @@ func (l *Limiter) enter(ctx context.Context) (*core, error) {
 	return l.begin()
 }
 
+// enterAt is enter for a request at an instant.
+func (l *Limiter) enterAt(ctx context.Context, t time.Time) (*core, error) {
+	if err := timeError(t); err != nil {
+		return nil, err
+	}
+	return l.enter(ctx)
+}
+
 func (c *core) release() {
 	if c.users.Add(-1) == closed {
 		c.end()
@@ -121,11 +132,11 @@ func (l *Limiter) Allow(ctx context.Context, request Request) (Decision, error) 
 
 // AllowN is Allow for n units, at least 1, whatever request.Cost is.
 func (l *Limiter) AllowN(ctx context.Context, request Request, n int64) (Decision, error) {
-	return l.allow(ctx, &request, n)
+	return l.allow(ctx, &request, unitsOf(n))
 }
 
 func (l *Limiter) allow(ctx context.Context, request *Request, cost int64) (Decision, error) {
-	c, err := l.enter(ctx)
+	c, err := l.enterAt(ctx, request.Time)
 	if err != nil {
 		return Decision{}, err
 	}
@@ -214,18 +225,22 @@ func decided(status C.rl_status, out *C.rl_decision, detail *C.rl_error) (Decisi
 	return decisionOf(out), nil
 }
 
-// AllowRule is the short form for a rule that is known: key stands in for the value of every scope but global.
+// AllowRule is the short form for a rule that is known: key stands in for the value of every scope but global. n is at least 1.
 func (l *Limiter) AllowRule(ctx context.Context, rule RuleID, key string, n int64) (Decision, error) {
+	return l.allowRule(ctx, rule, key, unitsOf(n))
+}
+
+func (l *Limiter) allowRule(ctx context.Context, rule RuleID, key string, cost int64) (Decision, error) {
 	c, err := l.enter(ctx)
 	if err != nil {
 		return Decision{}, err
 	}
 	if !c.leaf {
-		return c.allowWithHost(ctx, Request{Rule: rule, Key: strings.Clone(key)}, n)
+		return c.allowWithHost(ctx, Request{Rule: rule, Key: strings.Clone(key)}, cost)
 	}
 	defer c.release()
 	var out C.rl_decision
-	status := C.ratel_allow_rule(c.registry, C.uint32_t(rule), key, C.int64_t(n), 0, &out)
+	status := C.ratel_allow_rule(c.registry, C.uint32_t(rule), key, C.int64_t(cost), 0, &out)
 	return decided(status, &out, nil)
 }
 
@@ -235,7 +250,7 @@ func (l *Limiter) Peek(ctx context.Context, request Request) (Decision, error) {
 }
 
 func (l *Limiter) peek(ctx context.Context, r Request, cost int64) (Decision, error) {
-	c, err := l.enter(ctx)
+	c, err := l.enterAt(ctx, r.Time)
 	if err != nil {
 		return Decision{}, err
 	}
@@ -253,7 +268,7 @@ func (l *Limiter) peek(ctx context.Context, r Request, cost int64) (Decision, er
 // Settle charges, after the work, actual units (0 or more) in place of those that decision spent. request is as it was given
 // to Allow, its Time that of settling.
 func (l *Limiter) Settle(ctx context.Context, request Request, decision Decision, actual int64) (Decision, error) {
-	c, err := l.enter(ctx)
+	c, err := l.enterAt(ctx, request.Time)
 	if err != nil {
 		return Decision{}, err
 	}
@@ -271,7 +286,7 @@ func (l *Limiter) Settle(ctx context.Context, request Request, decision Decision
 
 // Reset forgets the state of every key that the request reaches: the next one finds them new.
 func (l *Limiter) Reset(ctx context.Context, request Request) error {
-	c, err := l.enter(ctx)
+	c, err := l.enterAt(ctx, request.Time)
 	if err != nil {
 		return err
 	}

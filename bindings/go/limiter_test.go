@@ -3,6 +3,7 @@ package ratel
 import (
 	"context"
 	"errors"
+	"math"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -409,21 +410,62 @@ func TestClosed(t *testing.T) {
 	}
 }
 
+func TestInstantsThatTheEngineDoesNotTake(t *testing.T) {
+	l := newLimiter(t)
+	fail := func(_ any, err error) error { return err }
+	for _, at := range []time.Time{time.Unix(0, 0), time.Unix(-1, 0), time.Unix(0, maxTime+1), time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC)} {
+		request := Request{Path: "/orders", User: "alice", Time: at}
+		_, _, byHTTP := l.AllowHTTP(background, request, HTTP{}, nil)
+		for i, err := range []error{
+			fail(l.Allow(background, request)), fail(l.AllowN(background, request, 1)), fail(l.Peek(background, request)),
+			fail(l.Settle(background, request, Decision{Allowed: true}, 1)), l.Reset(background, request), byHTTP,
+			fail(l.Explain(background, request, 0)), fail(l.Wait(background, request)),
+		} {
+			if !errors.Is(err, ErrInvalidArgument) || !strings.Contains(err.Error(), "Time is "+at.UTC().Format(time.RFC3339Nano)) {
+				t.Errorf("%v, call %d: %v", at, i, err)
+			}
+		}
+	}
+	for _, at := range []time.Time{time.Unix(0, 1), time.Unix(0, maxTime)} {
+		if d := mustAllow(t, l, Request{Path: "/orders", User: at.String(), Time: at}); !d.Time().Equal(at) {
+			t.Errorf("%v instead of %v", d.Time(), at)
+		}
+	}
+	if d := mustAllow(t, l, Request{Path: "/orders", User: "bob"}); time.Since(d.Time()) > time.Minute {
+		t.Errorf("the clock says %v", d.Time())
+	}
+	if keys, err := l.KeyCount(); keys != 3 || err != nil {
+		t.Errorf("%d keys, %v: what is refused leaves nothing", keys, err)
+	}
+}
+
 func TestBadArguments(t *testing.T) {
 	l := newLimiter(t)
 	orders := ruleID(t, l, "orders")
 	var noContext context.Context
 	fail := func(_ any, err error) error { return err }
+	first := func(decisions []Decision, err error) error { return errors.Join(err, decisions[0].Err) }
 	for i, err := range []error{
 		fail(l.AllowN(background, Request{Path: "/orders"}, 0)),
 		fail(l.AllowN(background, Request{Path: "/orders"}, -1)),
 		fail(l.Allow(background, Request{Path: "/orders", Cost: -7})),
 		fail(l.AllowRule(background, orders, "k", 0)),
+		fail(l.AllowN(background, Request{Path: "/orders"}, math.MinInt64)),
+		fail(l.AllowRule(background, orders, "k", math.MinInt64)),
+		fail(l.WaitN(background, Request{Path: "/orders"}, math.MinInt64)),
+		fail(l.Wait(background, Request{Path: "/orders", Cost: math.MinInt64})),
+		fail(l.Allow(background, Request{Path: "/orders", Cost: math.MinInt64})),
+		fail(l.Peek(background, Request{Path: "/orders", Cost: math.MinInt64})),
+		fail(l.Explain(background, Request{Path: "/orders", Cost: math.MinInt64}, 0)),
+		first(l.AllowMany(background, []Request{{Path: "/orders", Cost: math.MinInt64}})),
+		first(l.AllowMany(background, []Request{{Path: "/orders", Time: time.Unix(0, 0)}})),
 		fail(l.Allow(background, Request{Path: "/orders", Time: time.Unix(-1, 0)})),
 		fail(l.Allow(background, Request{Path: "/orders", Time: time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC)})),
 		fail(l.Allow(background, Request{Path: "/orders", Key: "k"})),
 		fail(l.Allow(noContext, Request{Path: "/orders"})),
 		fail(New(nil)),
+		fail(New(FromText(testRules, "x"), nil)),
+		fail(New(FromText(testRules, "x"), WithMemory(0), nil)),
 		fail(New(FromText(testRules, "x"), WithClock(nil))),
 		fail(New(FromText(testRules, "x"), WithLog(nil))),
 		fail(New(FromText(testRules, "x"), WithStorage(nil))),

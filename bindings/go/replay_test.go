@@ -380,7 +380,7 @@ func (r *replay) decide(ctx context.Context, op string, form object) (Decision, 
 	case op == "peek":
 		return r.limiter.peek(ctx, request, cost)
 	case r.byClock && byRule && byKey:
-		return r.limiter.AllowRule(ctx, request.Rule, request.Key, cost)
+		return r.limiter.allowRule(ctx, request.Rule, request.Key, cost)
 	case cost == costOfRule:
 		return r.limiter.Allow(ctx, request)
 	default:

@@ -29,22 +29,35 @@ type Request struct {
 	IP         string    // the client's address, see Limiter.ClientIP
 	Key        string    // with Rule set: stands in for the value of every scope but global
 	Rule       RuleID    // 0: found by method and path
-	Cost       int64     // units to spend; 0: what the rule says
-	Time       time.Time // zero: the clock
+	Cost       int64     // units to spend, at least 1; 0: what the rule says
+	Time       time.Time // the zero time.Time: the clock; else after 1970-01-01T00:00:00Z
 	Attributes []Attribute
 }
 
-const costOfRule = math.MinInt64
+const (
+	costOfRule = math.MinInt64
+	maxTime    = C.RL_NOW_MAX_NS
+)
 
 // costOf is what Cost stands for.
 func costOf(cost int64) int64 {
 	if cost == 0 {
 		return costOfRule
 	}
-	return cost
+	return unitsOf(cost)
 }
 
-// nanoseconds is 0 for the zero time. What lies outside the engine's range becomes a number that it refuses.
+// unitsOf is a number of units that the caller states. The one that means the rule's cost to the engine becomes another that is
+// refused.
+func unitsOf(n int64) int64 {
+	if n == costOfRule {
+		return n + 1
+	}
+	return n
+}
+
+// nanoseconds is 0 for the zero time. What lies outside the engine's range, the Unix epoch itself included, becomes a number that it
+// refuses.
 func nanoseconds(t time.Time) uint64 {
 	if t.IsZero() {
 		return 0
@@ -52,7 +65,19 @@ func nanoseconds(t time.Time) uint64 {
 	if seconds := t.Unix(); seconds < 0 || seconds > math.MaxInt64/int64(time.Second) {
 		return math.MaxUint64
 	}
-	return uint64(t.UnixNano())
+	if ns := t.UnixNano(); ns > 0 {
+		return uint64(ns)
+	}
+	return math.MaxUint64
+}
+
+// timeError tells of a Time that the engine does not take; AllowMany leaves that to the engine.
+func timeError(t time.Time) error {
+	if nanoseconds(t) <= maxTime {
+		return nil
+	}
+	return &Error{Code: ErrInvalidArgument, Message: "Time is " + t.UTC().Format(time.RFC3339Nano) + ": it has to be after " +
+		"1970-01-01T00:00:00Z and not after " + time.Unix(0, maxTime).UTC().Format(time.RFC3339) + ", or the zero time.Time for the clock"}
 }
 
 // clone copies the strings, so that those of the caller need not outlive his stack frame.

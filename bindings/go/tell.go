@@ -112,6 +112,9 @@ func (l *Limiter) Explain(ctx context.Context, request Request, flags TextFlags)
 	if err := contextError(ctx); err != nil {
 		return "", err
 	}
+	if err := timeError(request.Time); err != nil {
+		return "", err
+	}
 	r := &request
 	attributes := packAttributes(r.Attributes)
 	defer attributes.giveBack()

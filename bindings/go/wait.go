@@ -15,7 +15,7 @@ func (l *Limiter) Wait(ctx context.Context, request Request) (Decision, error) {
 
 // WaitN is Wait for n units, at least 1, whatever request.Cost is.
 func (l *Limiter) WaitN(ctx context.Context, request Request, n int64) (Decision, error) {
-	return l.wait(ctx, request, n)
+	return l.wait(ctx, request, unitsOf(n))
 }
 
 func (l *Limiter) wait(ctx context.Context, request Request, cost int64) (Decision, error) {
