@@ -1,7 +1,7 @@
 use crate::builder::Builder;
 use crate::decision::Decision;
 use crate::error::{Error, ErrorRoom, Result};
-use crate::request::{LimitId, Request, RuleId, bytes_of, lend, nanoseconds};
+use crate::request::{LimitId, Request, RuleId, bytes_of, lend, nanoseconds, units};
 use crate::rules::{Config, Rules, path_bytes};
 use crate::trouble;
 use ratel_sys as sys;
@@ -115,15 +115,15 @@ impl Limiter {
         self.allow(&request.cost(units))
     }
 
-    /// The short form for a rule that is known: `key` stands in for the value of every scope but global. `units` is at
-    /// least 1, or [`COST_OF_RULE`](crate::COST_OF_RULE).
+    /// The short form for a rule that is known: `key` stands in for the value of every scope but global. `cost` is at
+    /// least 1; [`COST_OF_RULE`](crate::COST_OF_RULE), or `None`, is what the rule says.
     #[inline]
-    pub fn allow_rule(&self, rule: RuleId, key: impl AsRef<[u8]>, units: i64) -> Result<Decision> {
-        let key = lend(key.as_ref());
+    pub fn allow_rule(&self, rule: RuleId, key: impl AsRef<[u8]>, cost: impl Into<Option<i64>>) -> Result<Decision> {
+        let (key, cost) = (lend(key.as_ref()), units(cost.into()));
         let mut out = room_for_decision();
         // SAFETY: as in `allow`.
         let status =
-            unsafe { sys::rl_allow_rule(self.raw(), rule.0, key.data, key.size, units, 0, out.as_mut_ptr().cast()) };
+            unsafe { sys::rl_allow_rule(self.raw(), rule.0, key.data, key.size, cost, 0, out.as_mut_ptr().cast()) };
         if status != sys::RL_OK {
             return Err(Error::of_status(status));
         }

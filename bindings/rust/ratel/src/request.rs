@@ -4,7 +4,17 @@ use std::marker::PhantomData;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// What [`Request::cost`] and [`Limiter::allow_rule`](crate::Limiter::allow_rule) take for "what the rule says".
-pub const COST_OF_RULE: i64 = sys::RL_COST_OF_RULE;
+pub const COST_OF_RULE: Option<i64> = None;
+
+/// What C takes for that. A stated number that C would take for "what the rule says" becomes another that is refused.
+#[inline]
+pub(crate) fn units(stated: Option<i64>) -> i64 {
+    match stated {
+        None => sys::RL_COST_OF_RULE,
+        Some(sys::RL_COST_OF_RULE) => sys::RL_COST_OF_RULE + 1,
+        Some(units) => units,
+    }
+}
 
 /// Names a rule for the life of a limiter, across reloads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -136,11 +146,16 @@ impl<'a> Request<'a> {
         self
     }
 
-    /// Units to spend, at least 1; [`COST_OF_RULE`] is what the rule says, which is the default.
+    /// Units to spend, at least 1; [`COST_OF_RULE`], or `None`, is what the rule says, which is the default.
     #[inline]
-    pub fn cost(mut self, units: i64) -> Self {
-        self.raw.cost = units;
+    pub fn cost(mut self, cost: impl Into<Option<i64>>) -> Self {
+        self.raw.cost = units(cost.into());
         self
+    }
+
+    /// The units that were stated.
+    pub(crate) fn stated_cost(&self) -> Option<i64> {
+        Some(self.raw.cost).filter(|&cost| cost != sys::RL_COST_OF_RULE)
     }
 
     /// The instant to decide at, in place of the clock's. One before 1970 or after 2255 is refused.
@@ -184,7 +199,7 @@ impl fmt::Debug for Request<'_> {
                 out.field(name, &format_args!("{}", Shown(value)));
             }
         }
-        out.field("cost", &raw.cost).field("rule", &raw.rule).finish_non_exhaustive()
+        out.field("cost", &self.stated_cost()).field("rule", &raw.rule).finish_non_exhaustive()
     }
 }
 

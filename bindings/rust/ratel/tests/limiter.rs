@@ -305,6 +305,37 @@ fn one_call_for_http() {
 }
 
 #[test]
+fn a_cost_that_is_not_stated_is_the_rules() {
+    let rule = Rule {
+        name: "twos".into(),
+        path: "/".into(),
+        cost: 2,
+        limits: vec![Limit::new(Algorithm::TokenBucket, "user", 10, DAY)],
+        ..Rule::default()
+    };
+    let l = Limiter::new(rule).unwrap();
+    let id = l.rule_id("twos").unwrap();
+    let a = Request::new("GET", "/").user("a");
+    for (i, (result, cost)) in [
+        (l.allow(&a), 2),
+        (l.allow(&a.cost(3).cost(None)), 2),
+        (l.allow(&a.cost(COST_OF_RULE)), 2),
+        (l.allow(&a.cost(3)), 3),
+        (l.allow_n(&a.cost(None), 1), 1),
+        (l.allow_rule(id, "k", COST_OF_RULE), 2),
+        (l.allow_rule(id, "k", None), 2),
+        (l.allow_rule(id, "k", 3), 3),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let d = result.unwrap();
+        assert!(d.allowed() && d.cost() == cost, "{i}: {d:?}");
+    }
+    assert!(format!("{a:?}").contains("cost: None") && format!("{:?}", a.cost(3)).contains("cost: Some(3)"));
+}
+
+#[test]
 fn bad_arguments() {
     let l = limiter();
     let rule = l.rule_id("orders").unwrap();
@@ -320,6 +351,15 @@ fn bad_arguments() {
         l.allow(&a.at_ns(u64::MAX)),
         l.allow(&a.key("k")),
         l.wait(&a.cost(0), None),
+        l.allow_n(&a, i64::MIN),
+        l.allow(&a.cost(i64::MIN)),
+        l.allow(&a.cost(Some(i64::MIN))),
+        l.peek(&a.cost(i64::MIN)),
+        l.wait(&a.cost(i64::MIN), None),
+        l.allow_rule(rule, "k", i64::MIN),
+        l.allow_rule(rule, "k", Some(i64::MIN)),
+        l.allow_many(&[a.cost(i64::MIN)]).and_then(|all| all[0].answered().map(|()| all[0])),
+        l.allow_http(&a.cost(i64::MIN), &Origin::default(), HeaderFields::default(), &mut Vec::new()),
     ]
     .into_iter()
     .enumerate()

@@ -183,6 +183,8 @@ async fn no_decision() {
     let limiter = limiter();
     let layer = hooked(limiter.clone()).cost(|_| Some(-1));
     assert_eq!(statuses(&layer, "/x", &[], 1).await, [400]);
+    assert_eq!(statuses(&layer.clone().cost(|_| Some(i64::MIN)), "/x", &[], 1).await, [400]);
+    assert_eq!(statuses(&layer.clone().cost(|_| None), "/x", &[], 1).await, [200]);
     let told = layer.failed(|_, error| Response::builder().status(500).body(error.to_string().into()).unwrap());
     let answer = ask(&told, "GET", "/x", &[]).await;
     assert!(answer.status() == 500 && answer.body().contains("cost"), "{answer:?}");

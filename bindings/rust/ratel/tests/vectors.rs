@@ -28,7 +28,7 @@ struct Form {
     strings: [Vec<u8>; 6],
     attributes: Vec<(Vec<u8>, Vec<u8>)>,
     rule: Option<RuleId>,
-    cost: i64,
+    cost: Option<i64>,
     now_ns: u64,
 }
 
@@ -189,7 +189,7 @@ impl Replay<'_> {
             strings: names.map(|name| bytes(form.get(name))),
             attributes: attributes.iter().map(|one| (bytes(one.get("name")), bytes(one.get("value")))).collect(),
             rule: form.get("rule").map(|name| self.limiter.rule_id(name.as_str().unwrap()).unwrap()),
-            cost: form.get("cost").map_or(COST_OF_RULE, |cost| cost.as_i64().unwrap()),
+            cost: form.get("cost").map(|cost| cost.as_i64().unwrap()),
             now_ns: if self.by_clock { 0 } else { self.now.get() },
         }
     }

@@ -6,7 +6,7 @@ use crate::future::Asked as Put;
 use crate::future::Waiting;
 use crate::request::{bytes_of, lend};
 use crate::tell::Lines;
-use crate::{Attribute, COST_OF_RULE, Decision, Request, Result};
+use crate::{Attribute, Decision, Request, Result};
 use bytes::Bytes;
 use http::header::{FORWARDED, HeaderName};
 use std::borrow::Cow;
@@ -40,7 +40,7 @@ impl RateLimitLayer {
         let path = hooks.path.as_ref().and_then(|path| path(head)).unwrap_or_else(|| path_of(head));
         let facts = hooks.attributes.as_ref().map(|attributes| attributes(head)).unwrap_or_default();
         let attributes: Vec<Attribute> = facts.iter().map(|(name, value)| Attribute::new(name, value)).collect();
-        let cost = hooks.cost.as_ref().and_then(|cost| cost(head)).unwrap_or(COST_OF_RULE);
+        let cost = hooks.cost.as_ref().and_then(|cost| cost(head));
         let request = Request::new(head.method.as_str(), &path).user(&user).api_key(&api_key);
         self.put(head, request.attributes(&attributes).cost(cost))
     }
@@ -96,7 +96,7 @@ impl RateLimitLayer {
             limiter: self.limiter.clone(),
             strings: [raw.method, raw.path, raw.user, raw.api_key, raw.ip].map(copy),
             attributes: request.attribute_list().map(|(name, value)| (name.into(), value.into())).collect(),
-            cost: raw.cost,
+            cost: request.stated_cost(),
             decision,
         }
     }

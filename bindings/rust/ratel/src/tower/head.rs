@@ -55,7 +55,7 @@ pub struct Asked {
     pub(super) limiter: Limiter,
     pub(super) strings: [Text; 5],
     pub(super) attributes: Vec<(Text, Text)>,
-    pub(super) cost: i64,
+    pub(super) cost: Option<i64>,
     pub(super) decision: Decision,
 }
 
