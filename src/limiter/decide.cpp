@@ -9,10 +9,6 @@
 namespace ratel {
 namespace {
 
-uint64_t CostOf(const CompiledRule& rule, int64_t stated) noexcept {
-  return stated == kCostOfRule ? rule.source->cost : static_cast<uint64_t>(stated);
-}
-
 bool IsValidCost(int64_t cost) noexcept { return cost == kCostOfRule || cost >= 1; }
 
 Status CheckRequest(const Request& request) noexcept {

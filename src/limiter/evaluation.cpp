@@ -110,7 +110,7 @@ Status BuildCharges(const Snapshot& snapshot, const KeyedHasher& hasher, const R
   const size_t first = buffer.size();
   for (const uint32_t index : rules.span()) {
     const CompiledRule& rule = snapshot.rules()[index];
-    const uint64_t cost = request.cost == kCostOfRule ? rule.source->cost : static_cast<uint64_t>(request.cost);
+    const uint64_t cost = CostOf(rule, request.cost);
     for (const CompiledLimit& limit : rule.limits) {
       if (buffer.charges.full()) {
         buffer.Shrink(first);

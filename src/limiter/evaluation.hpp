@@ -47,6 +47,11 @@ struct Tally {
   bool unknown_client = false;
 };
 
+/// The units that a rule's limits are charged for a request.
+inline uint64_t CostOf(const CompiledRule& rule, int64_t stated) noexcept {
+  return stated == kCostOfRule ? rule.source->cost : static_cast<uint64_t>(stated);
+}
+
 /// Finds the rules of a request: by id, or by method and path. kNotFound for an id that is not in force;
 /// kUnsupported when more than Matcher::kMaxMatches rules apply; kNoMemory.
 Status FindRules(const Snapshot& snapshot, const Request& request, MatchedRules& out) noexcept;

@@ -81,8 +81,7 @@ inline Decision Blank(const Snapshot& snapshot, uint64_t now_ns, const MatchedRu
   if (rules.count != 0) {
     const CompiledRule& rule = snapshot.rules()[rules.index[0]];
     out.rule = rule.id;
-    out.cost =
-        static_cast<int64_t>(request.cost == kCostOfRule ? rule.source->cost : static_cast<uint64_t>(request.cost));
+    out.cost = static_cast<int64_t>(CostOf(rule, request.cost));
   } else {
     out.cost = request.cost == kCostOfRule ? 1 : request.cost;
   }
