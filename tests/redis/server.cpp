@@ -36,7 +36,15 @@ RedisServer::RedisServer(std::vector<std::string> arguments, bool start) : argum
   if (mkdtemp(pattern.data()) == nullptr) throw std::runtime_error("no temporary folder");
   folder_ = pattern;
   port_ = FreePort();
-  if (start) Start();
+  // Somebody else may have taken the port since.
+  for (int attempt = 0; start && !running(); ++attempt) {
+    try {
+      Start();
+    } catch (const std::exception&) {
+      if (running() || attempt == 2) throw;
+      port_ = FreePort();
+    }
+  }
 }
 
 RedisServer::~RedisServer() {
@@ -46,10 +54,22 @@ RedisServer::~RedisServer() {
 }
 
 void RedisServer::Start() {
-  std::vector<std::string> line = {
-      "redis-server", "--port",       std::to_string(port_), "--bind", "127.0.0.1", "--dir",
-      folder_,        "--unixsocket", folder_ + "/s",        "--save", "",          "--appendonly",
-      "no",           "--logfile",    folder_ + "/log"};
+  const char* program = std::getenv("RATEL_REDIS_SERVER");
+  std::vector<std::string> line = {program == nullptr ? "redis-server" : program,
+                                   "--port",
+                                   std::to_string(port_),
+                                   "--bind",
+                                   "127.0.0.1",
+                                   "--dir",
+                                   folder_,
+                                   "--unixsocket",
+                                   folder_ + "/s",
+                                   "--save",
+                                   "",
+                                   "--appendonly",
+                                   "no",
+                                   "--logfile",
+                                   folder_ + "/log"};
   line.insert(line.end(), arguments_.begin(), arguments_.end());
   std::vector<char*> argv;
   for (std::string& one : line) argv.push_back(one.data());
@@ -65,7 +85,7 @@ void RedisServer::Start() {
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
     if (waitpid(process_, nullptr, WNOHANG) == process_) {
       process_ = -1;
-      throw std::runtime_error("redis-server did not start: install redis-server, and see " + folder_ + "/log");
+      throw std::runtime_error(line[0] + " did not start: install redis-server, and see " + folder_ + "/log");
     }
   }
   throw std::runtime_error("redis-server does not answer");
