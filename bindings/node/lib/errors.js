@@ -45,7 +45,8 @@ function configFailure() {
 
 const ofStatus = (status) => new RatelError(native.statusName(status), '')
 const invalid = (message) => new RatelError('RL_E_INVALID_ARGUMENT', message)
+const cancelled = () => new RatelError('RL_E_CANCELLED', 'the limiter was closed before the answer came')
 const closed = () => new RatelError('RL_E_STATE', 'the limiter is closed')
 const unsupported = (message) => new RatelError('RL_E_UNSUPPORTED', message)
 
-module.exports = { RatelError, failure, configFailure, ofStatus, invalid, closed, unsupported }
+module.exports = { RatelError, failure, configFailure, ofStatus, invalid, cancelled, closed, unsupported }

@@ -17,6 +17,13 @@ class Host {
     this.storage = storage
     this.thrown = undefined
     this.warned = false
+    this.open = new Set() // what ends each duty of the storage that has not ended
+  }
+
+  /** The storage may still end what it began, but nobody will hear of it. */
+  abandon() {
+    this.log = nothing
+    for (const end of this.open) end(E_STORE, 0)
   }
 
   failed(where, error) {
@@ -28,6 +35,8 @@ class Host {
     process.emitWarning(`${text} (told once per limiter; the option log has them all)`, 'RatelWarning')
   }
 }
+
+const nothing = () => undefined
 
 /** Nobody waits for what a callback promised by mistake. */
 function ignore(result) {
@@ -155,22 +164,34 @@ function apply(host, slot, keys) {
   }
 }
 
+/** What ends a duty that takes its time: it tells the engine, once. */
+function opened(host, slot, ended) {
+  const finish = (status, number) => {
+    if (!host.open.delete(finish)) return
+    ended?.()
+    native.finish(slot, status, number)
+  }
+  host.open.add(finish)
+  return finish
+}
+
+/** Runs a duty that takes its time. After abandon() nobody asks how it went. */
+function later(host, where, finish, run, read) {
+  new Promise((resolve) => resolve(run())).then(read).then(
+    (number) => finish(OK, number),
+    (error) => {
+      if (host.open.has(finish)) host.failed(where, error)
+      finish(E_STORE, 0)
+    }
+  )
+}
+
 function applyLater(host, slot, keys) {
   const op = new Op(slot, keys)
   const { storage } = host
-  const end = (status) => {
-    Op.end(op)
-    native.finish(slot, status, 0)
-  }
-  new Promise((resolve) => {
-    resolve(typeof storage.applyAsync === 'function' ? storage.applyAsync(op) : storage.apply(op))
-  }).then(
-    () => end(OK),
-    (error) => {
-      host.failed('storage.applyAsync', error)
-      end(E_STORE)
-    }
-  )
+  const finish = opened(host, slot, () => Op.end(op))
+  const run = () => (typeof storage.applyAsync === 'function' ? storage.applyAsync(op) : storage.apply(op))
+  later(host, 'storage.applyAsync', finish, run, () => 0)
   return OK
 }
 
@@ -196,17 +217,8 @@ function duty(host, slot, name, ...given) {
       return Number.NaN
     }
   }
-  new Promise((resolve) => {
-    resolve(host.storage[name](...given))
-  })
-    .then((result) => countOf(name, result))
-    .then(
-      (number) => native.finish(slot, OK, number),
-      (error) => {
-        host.failed(where, error)
-        native.finish(slot, E_STORE, 0)
-      }
-    )
+  const run = () => host.storage[name](...given)
+  later(host, where, opened(host, slot), run, (result) => countOf(name, result))
   return 0
 }
 

@@ -2,7 +2,7 @@ const native = require('./native.js')
 const frame = require('./frame.js')
 const { addTicket, dropTicket } = require('./host.js')
 const { create, withRules, bytesOf, SOURCE } = require('./config.js')
-const { failure, configFailure, ofStatus, invalid, closed, unsupported } = require('./errors.js')
+const { failure, configFailure, ofStatus, invalid, cancelled, closed, unsupported } = require('./errors.js')
 
 // In the order of src/env.h.
 const MANY = 0
@@ -73,6 +73,7 @@ class Limiter {
   #host
   #sync // answers at once
   #later // may have to wait
+  #asked = new Map() // what rejects each answer that is awaited, by ticket
   #turn = -1
 
   constructor(options) {
@@ -158,12 +159,15 @@ class Limiter {
   #await(start, read) {
     return new Promise((resolve, reject) => {
       const ticket = addTicket((status, text) => {
+        this.#asked.delete(ticket)
         if (status === 0) resolve(read(text))
         else reject(ofStatus(status))
       })
+      this.#asked.set(ticket, reject)
       frame.ticket(ticket)
       start()
       if (frame.status() !== 0) {
+        this.#asked.delete(ticket)
         dropTicket(ticket)
         reject(this.#failure())
       }
@@ -434,7 +438,8 @@ class Limiter {
   }
 
   /**
-   * Ends the limiter. What was asked before is still answered; later calls fail with RL_E_STATE. Closing again does
+   * Ends the limiter. A call that is being made is still answered; promises that wait for an answer are rejected with
+   * RL_E_CANCELLED, and what their questions spend stays spent. Later calls fail with RL_E_STATE. Closing again does
    * nothing.
    */
   close() {
@@ -442,7 +447,13 @@ class Limiter {
     const id = this.#id
     this.#id = 0
     orphans.unregister(this)
+    for (const [ticket, reject] of this.#asked) {
+      dropTicket(ticket)
+      reject(cancelled())
+    }
+    this.#asked.clear()
     native.close(id)
+    this.#host?.abandon()
   }
 }
 if (Symbol.dispose) {

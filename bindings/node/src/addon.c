@@ -51,9 +51,21 @@ uint32_t rn_limiter_add(rn_env *e, rn_limiter *limiter) {
   return id;
 }
 
+void rn_limiter_hold(rn_env *e, rn_limiter *limiter) {
+  const bool holds =
+      !limiter->closed && !e->dead && (limiter->remote_asked > 0 || (limiter->job_count > 0 && limiter->lent == 0));
+  if (holds == limiter->holds) return;
+  limiter->holds = holds;
+  e->holders += holds ? 1 : UINT32_MAX;
+  if (e->dead) return;
+  if (holds && e->holders == 1) napi_ref_threadsafe_function(e->env, e->events);
+  if (!holds && e->holders == 0) napi_unref_threadsafe_function(e->env, e->events);
+}
+
 static void end_limiter(rn_env *e, uint32_t id) {
   rn_limiter *limiter = e->limiters[id];
   e->limiters[id] = NULL;
+  rn_worker_end(e, limiter);
   rl_registry_destroy(limiter->registry);
   free(limiter);
 }
@@ -80,9 +92,11 @@ static void end(void *data) {
   pthread_cond_broadcast(&e->changed);
   pthread_mutex_unlock(&e->mutex);
   rn_ops_abandon(e);
-  rn_jobs_end(e);
   rl_config_destroy(e->config);
   e->config = NULL;
+  for (uint32_t id = 1; id < e->limiter_count; ++id) {
+    if (e->limiters[id]) rn_jobs_drop(e, e->limiters[id]);
+  }
   for (uint32_t id = 1; id < e->limiter_count; ++id) {
     if (e->limiters[id]) end_limiter(e, id);
   }
@@ -193,7 +207,6 @@ static rn_env *env_new(napi_env env) {
   e->env = env;
   e->thread = &here;
   e->error = (rn_error)RL_ERROR_INIT;
-  e->jobs_end = &e->jobs;
   pthread_mutex_init(&e->mutex, NULL);
   pthread_cond_init(&e->changed, NULL);
   return e;

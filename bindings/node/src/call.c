@@ -1,6 +1,6 @@
-/* Every question but the single decision: asked at once on JavaScript's thread, or later on a thread of its own, where
- * the engine may wait for a storage. That thread exists once per environment and takes one call after the other;
- * libuv's pool is left to those who might have to answer. */
+/* Every question but the single decision: asked at once on JavaScript's thread, or later on a thread of the limiter's
+ * own, where the engine may wait for a storage. That thread begins with the first such call, takes one after the other
+ * and ends with the limiter; libuv's pool is left to those who might have to answer. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -235,15 +235,28 @@ napi_value rn_call_now(napi_env env, napi_callback_info info) {
 
 /* ---- later ---- */
 
+typedef struct work_of {
+  rn_env *e;
+  rn_limiter *limiter;
+} work_of;
+
+/* Under the mutex. */
+static rn_call *job_take(rn_limiter *limiter) {
+  rn_call *call = limiter->jobs;
+  if (call) limiter->jobs = call->next;
+  if (!limiter->jobs) limiter->jobs_end = &limiter->jobs;
+  return call;
+}
+
 static void *work(void *context) {
-  rn_env *e = context;
+  rn_env *e = ((work_of *)context)->e;
+  rn_limiter *limiter = ((work_of *)context)->limiter;
+  free(context);
   pthread_mutex_lock(&e->mutex);
   for (;;) {
-    while (!e->jobs && !e->dead) pthread_cond_wait(&e->changed, &e->mutex);
-    if (e->dead) break;
-    rn_call *call = e->jobs;
-    e->jobs = call->next;
-    if (!e->jobs) e->jobs_end = &e->jobs;
+    while (!limiter->jobs && !limiter->worker_ends && !e->dead) pthread_cond_wait(&e->changed, &e->mutex);
+    if (limiter->worker_ends || e->dead) break;
+    rn_call *call = job_take(limiter);
     pthread_mutex_unlock(&e->mutex);
     call->status = perform(call);
     if (!rn_post(e, RN_EVENT_CALL, call)) rn_call_free(call);
@@ -253,32 +266,49 @@ static void *work(void *context) {
   return NULL;
 }
 
+static bool worker_begin(rn_env *e, rn_limiter *limiter) {
+  if (limiter->worker_runs) return true;
+  work_of *of = malloc(sizeof *of);
+  if (!of) return false;
+  *of = (work_of){e, limiter};
+  limiter->jobs_end = &limiter->jobs;
+  limiter->worker_runs = pthread_create(&limiter->worker, NULL, work, of) == 0;
+  if (!limiter->worker_runs) free(of);
+  return limiter->worker_runs;
+}
+
 napi_value rn_call_later(napi_env env, napi_callback_info info) {
   rn_call *call = begin(env, info);
   if (!call) return NULL;
   rn_env *e = call->e;
-  if (!e->worker_runs && pthread_create(&e->worker, NULL, work, e) != 0) {
-    call->limiter->users--;
+  rn_limiter *limiter = call->limiter;
+  if (!worker_begin(e, limiter)) {
+    limiter->users--;
     rn_call_free(call);
     rn_fail(e, RL_E_NO_MEMORY, "no thread for what waits for a storage");
     return NULL;
   }
-  e->worker_runs = true;
-  rn_awaits(e, 1);
+  limiter->job_count++;
+  rn_limiter_hold(e, limiter);
   pthread_mutex_lock(&e->mutex);
-  *e->jobs_end = call;
-  e->jobs_end = &call->next;
+  *limiter->jobs_end = call;
+  limiter->jobs_end = &call->next;
   pthread_cond_broadcast(&e->changed);
   pthread_mutex_unlock(&e->mutex);
   rn_status(e, RL_OK);
   return NULL;
 }
 
-void rn_call_done(rn_env *e, rn_call *call) {
+static void job_over(rn_env *e, const rn_call *call) {
   call->limiter->users--;
-  rn_awaits(e, -1);
+  call->limiter->job_count--;
+  rn_limiter_hold(e, call->limiter);
+}
+
+void rn_call_done(rn_env *e, rn_call *call) {
+  job_over(e, call);
   napi_handle_scope scope;
-  if (napi_open_handle_scope(e->env, &scope) == napi_ok) {
+  if (!call->limiter->closed && napi_open_handle_scope(e->env, &scope) == napi_ok) {
     napi_value argv[4] = {rn_number(e, RN_DONE), rn_number(e, call->ticket), rn_number(e, 0), NULL};
     if (frame_holds(e, call->count)) {
       argv[3] = call_out(e, call);
@@ -291,13 +321,23 @@ void rn_call_done(rn_env *e, rn_call *call) {
   rn_call_free(call);
 }
 
-void rn_jobs_end(rn_env *e) {
-  if (e->worker_runs) pthread_join(e->worker, NULL);
-  e->worker_runs = false;
-  while (e->jobs) {
-    rn_call *call = e->jobs;
-    e->jobs = call->next;
+void rn_jobs_drop(rn_env *e, rn_limiter *limiter) {
+  for (;;) {
+    pthread_mutex_lock(&e->mutex);
+    rn_call *call = job_take(limiter);
+    pthread_mutex_unlock(&e->mutex);
+    if (!call) return;
+    job_over(e, call);
     rn_call_free(call);
   }
-  e->jobs_end = &e->jobs;
+}
+
+void rn_worker_end(rn_env *e, rn_limiter *limiter) {
+  if (!limiter->worker_runs) return;
+  pthread_mutex_lock(&e->mutex);
+  limiter->worker_ends = true;
+  pthread_cond_broadcast(&e->changed);
+  pthread_mutex_unlock(&e->mutex);
+  pthread_join(limiter->worker, NULL);
+  limiter->worker_runs = false;
 }

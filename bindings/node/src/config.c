@@ -19,6 +19,7 @@ napi_value rn_config_begin(napi_env env, napi_callback_info info) {
   rn_env *e = rn_env_of(env, info, NULL, NULL);
   rn_error error = RL_ERROR_INIT;
   rl_config_destroy(e->config);
+  e->config_host = NULL;
   e->config_hosted = e->config_remote = false;
   return ended(e, rl_config_create(&e->config, &error), &error);
 }
@@ -27,6 +28,7 @@ napi_value rn_config_end(napi_env env, napi_callback_info info) {
   rn_env *e = rn_env_of(env, info, NULL, NULL);
   rl_config_destroy(e->config);
   e->config = NULL;
+  e->config_host = NULL;
   return NULL;
 }
 
@@ -92,8 +94,12 @@ napi_value rn_create(napi_env env, napi_callback_info info) {
   }
   limiter->hosted = e->config_hosted || e->config_remote;
   limiter->remote = e->config_remote;
+  limiter->host = e->config_host;
+  limiter->jobs_end = &limiter->jobs;
+  rn_host_serves(limiter->host, limiter);
   const rl_status status = rl_registry_create(e->config, &limiter->registry, &error);
   if (status != RL_OK) {
+    rn_host_serves(limiter->host, NULL);
     e->limiters[id] = NULL;
     free(limiter);
   }
@@ -101,6 +107,7 @@ napi_value rn_create(napi_env env, napi_callback_info info) {
   return rn_number(e, status == RL_OK ? id : 0);
 }
 
+/* close(id): nothing more is begun on it, and nobody hears of what was. lib/host.js ends what its storage has not. */
 napi_value rn_close(napi_env env, napi_callback_info info) {
   RN_ARGUMENTS(1);
   (void)error;
@@ -109,6 +116,8 @@ napi_value rn_close(napi_env env, napi_callback_info info) {
   if (id < e->limiter_count && e->limiters[id]) {
     e->limiters[id]->closed = true;
     e->ending = true;
+    rn_jobs_drop(e, e->limiters[id]);
+    rn_limiter_hold(e, e->limiters[id]);
     rn_limiters_sweep(e);
   }
   return NULL;

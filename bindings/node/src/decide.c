@@ -97,9 +97,10 @@ typedef struct asked {
 
 static void deliver(rn_env *e, asked *a) {
   a->limiter->users--;
-  if (a->limiter->remote) rn_awaits(e, -1);
+  if (a->limiter->remote) a->limiter->remote_asked--;
+  rn_limiter_hold(e, a->limiter);
   napi_handle_scope scope;
-  if (!e->dead && napi_open_handle_scope(e->env, &scope) == napi_ok) {
+  if (!e->dead && !a->limiter->closed && napi_open_handle_scope(e->env, &scope) == napi_ok) {
     rn_record *record = rn_record_of(&e->frame, 0);
     record->status = a->decision.status;
     rn_write_answer(&record->answer, &a->decision);
@@ -136,12 +137,14 @@ napi_value rn_allow_async(napi_env env, napi_callback_info info) {
   }
   *a = (asked){.e = e, .limiter = limiter, .ticket = rn_header_of(&e->frame)->ticket};
   limiter->users += 2; /* the call, and its answer */
-  if (limiter->remote) rn_awaits(e, 1);
+  if (limiter->remote) limiter->remote_asked++;
+  rn_limiter_hold(e, limiter);
   rn_error error = RL_ERROR_INIT;
   const rl_status status = rl_allow_async(limiter->registry, &q.request, decided, a, &error);
   free(q.copy);
   if (status != RL_OK) {
-    if (limiter->remote) rn_awaits(e, -1);
+    if (limiter->remote) limiter->remote_asked--;
+    rn_limiter_hold(e, limiter);
     free(a);
     limiter->users--;
     e->error = error;

@@ -18,8 +18,18 @@ typedef rl_error rn_error __attribute__((aligned(8)));
 /** A rule set in force. Lives until it is closed and nothing that was begun on it is left. */
 typedef struct rn_limiter {
   rl_registry *registry;
-  uint32_t users; /* calls that have not ended. It ends when it is closed and they are over */
+  struct rn_host *host; /* what JavaScript supplies to it; NULL: nothing */
+  uint32_t users;       /* calls that have not ended. It ends when it is closed and they are over */
+  uint32_t remote_asked; /* decisions that a network has still to answer */
   bool closed;
+  bool holds;  /* keeps the process alive: an answer will come that nothing of JavaScript's waits for */
+  rn_call *jobs; /* of its thread: first in, first out */
+  rn_call **jobs_end;
+  uint32_t job_count;   /* with the one that is being done */
+  uint32_t lent;        /* duties of its thread that are JavaScript's to end */
+  bool worker_runs;
+  bool worker_ends;
+  pthread_t worker;
   bool hosted; /* may call back into JavaScript while it decides: a clock, a log or a storage of the host's */
   bool remote; /* waits for a network */
 } rn_limiter;
@@ -44,11 +54,12 @@ struct rn_env {
   napi_ref dispatch;  /* (kind, id, ...) => what was asked for */
   napi_ref frame_ref;
   rn_frame frame;
-  napi_threadsafe_function events; /* unreferenced, but while answers are awaited from another thread */
-  uint32_t awaited;
+  napi_threadsafe_function events; /* unreferenced, but while a limiter holds the process */
+  uint32_t holders;
 
   rn_error error;    /* of the last call that failed */
   rl_config *config; /* being built */
+  struct rn_host *config_host;
   bool config_hosted;
   bool config_remote;
 
@@ -58,13 +69,9 @@ struct rn_env {
   rn_op *ops;
   uint32_t op_count;
 
-  pthread_mutex_t mutex; /* dead, jobs, and every rn_wait */
+  pthread_mutex_t mutex; /* dead, every limiter's jobs and worker_ends, and every rn_wait */
   pthread_cond_t changed;
   bool dead;
-  rn_call *jobs; /* first in, first out */
-  rn_call **jobs_end;
-  pthread_t worker;
-  bool worker_runs;
 };
 
 bool rn_on_thread(const rn_env *e);
@@ -73,6 +80,8 @@ rn_env *rn_env_of(napi_env env, napi_callback_info info, size_t *argc, napi_valu
 /** The limiter that the frame's header names; NULL, and the failure is told, when it is closed. */
 rn_limiter *rn_limiter_of(rn_env *e);
 uint32_t rn_limiter_add(rn_env *e, rn_limiter *limiter); /* 0: no memory */
+/** Keeps the process alive, or no longer: to be called when what it depends on has changed. */
+void rn_limiter_hold(rn_env *e, rn_limiter *limiter);
 /** Ends those that are closed and unused. Not while the engine is in a call on one that is not counted in `users`. */
 void rn_limiters_sweep(rn_env *e);
 
@@ -131,7 +140,10 @@ napi_value rn_call_now(napi_env, napi_callback_info);
 napi_value rn_call_later(napi_env, napi_callback_info);
 void rn_call_done(rn_env *e, rn_call *call);
 void rn_call_free(rn_call *call);
-void rn_jobs_end(rn_env *e);
+/** Takes back what the limiter's thread has not begun. */
+void rn_jobs_drop(rn_env *e, rn_limiter *limiter);
+/** Ends the limiter's thread; waits for the job that it is doing. */
+void rn_worker_end(rn_env *e, rn_limiter *limiter);
 
 /* tell.c */
 napi_value rn_rules(napi_env, napi_callback_info);
@@ -154,7 +166,7 @@ typedef struct rn_event {
 /** False when the environment is going down; `what` is still the caller's then. */
 bool rn_post(rn_env *e, int kind, void *what);
 void rn_events_run(napi_env env, napi_value function, void *context, void *data);
-void rn_awaits(rn_env *e, int change);
+void rn_host_serves(struct rn_host *host, rn_limiter *limiter);
 napi_value rn_step(napi_env, napi_callback_info);
 napi_value rn_finish(napi_env, napi_callback_info);
 /** Ends every apply that waits for JavaScript: there will be no more of it. */

@@ -10,9 +10,14 @@
 /* One for all that a limiter supplies; the engine lets go of each of its tables once. */
 typedef struct rn_host {
   rn_env *e;
+  rn_limiter *limiter; /* that it serves; NULL: none yet */
   uint32_t id;
   uint32_t tables;
 } rn_host;
+
+void rn_host_serves(rn_host *host, rn_limiter *limiter) {
+  if (host) host->limiter = limiter;
+}
 
 struct rn_held {
   struct rn_held *next;
@@ -67,12 +72,6 @@ napi_value rn_dispatch(rn_env *e, size_t argc, napi_value *argv) {
   if (napi_call_function(e->env, nothing, function, argc, argv, &result) == napi_ok) return result;
   napi_get_and_clear_last_exception(e->env, &result);
   return NULL;
-}
-
-void rn_awaits(rn_env *e, int change) {
-  if (e->dead) return;
-  if (change > 0 && e->awaited++ == 0) napi_ref_threadsafe_function(e->env, e->events);
-  if (change < 0 && --e->awaited == 0) napi_unref_threadsafe_function(e->env, e->events);
 }
 
 bool rn_post(rn_env *e, int kind, void *what) {
@@ -131,9 +130,17 @@ static void wait_end(rn_env *e, rn_wait *wait, rl_status status, double number) 
   if (mine) free(wait);
 }
 
+/* What the thread of a limiter waits for is JavaScript's to end, or no longer. */
+static void lent(rn_env *e, rn_limiter *limiter, bool given) {
+  if (!limiter) return;
+  limiter->lent += given ? 1 : UINT32_MAX;
+  rn_limiter_hold(e, limiter);
+}
+
 /* The end of what began with a slot: whoever waits, or the engine, hears of it. */
 static void op_end(rn_env *e, uint32_t slot, rl_status status, double number) {
   const rn_op op = op_take(e, slot);
+  if (op.waiter) lent(e, op.waiter->host->limiter, false);
   if (op.done) rl_completion_finish(op.done, status);
   if (op.waiter) wait_end(e, op.waiter, status, number);
   /* A thread that waited for it still reads the new states, but those are the engine's; ours have been read by rl_step.
@@ -199,12 +206,16 @@ static void run_wait(rn_env *e, rn_wait *wait) {
     wait_end(e, wait, RL_OK, ask(e, RN_NOW, wait->host->id, 0, wait));
     return;
   }
-  const uint32_t slot = op_add(e, (rn_op){.op = wait->op, .cells = wait->cells, .count = wait->count, .waiter = wait});
+  rn_limiter *limiter = wait->host->limiter;
+  const bool over = limiter && limiter->closed;
+  const rn_op op = {.op = wait->op, .cells = wait->cells, .count = wait->count, .waiter = wait};
+  const uint32_t slot = over ? 0 : op_add(e, op);
   if (slot == 0) {
     wait_end(e, wait, RL_E_STORE, 0);
-  } else if (isnan(ask(e, wait->kind, wait->host->id, slot, wait))) {
-    op_end(e, slot, RL_E_STORE, 0);
+    return;
   }
+  lent(e, limiter, true);
+  if (isnan(ask(e, wait->kind, wait->host->id, slot, wait))) op_end(e, slot, RL_E_STORE, 0);
 }
 
 static rl_status wait_for(rn_env *e, const rn_wait *question, double *number) {
@@ -336,7 +347,7 @@ napi_value rn_config_host(napi_env env, napi_callback_info info) {
     rn_fail(e, RL_E_NO_MEMORY, "no memory for the host's callbacks");
     return NULL;
   }
-  *host = (rn_host){e, id, 1};
+  *host = (rn_host){.e = e, .id = id, .tables = 1};
   rn_error error = RL_ERROR_INIT;
   rl_status status = RL_OK;
   if (has[1]) {
@@ -359,6 +370,7 @@ napi_value rn_config_host(napi_env env, napi_callback_info info) {
     if (status == RL_OK) host->tables++;
   }
   e->config_hosted = true;
+  e->config_host = host->tables > 1 ? host : NULL;
   table_destroy(host);
   if (status != RL_OK) e->error = error;
   rn_status(e, status);

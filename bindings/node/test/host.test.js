@@ -349,27 +349,72 @@ test('a storage that fails later', async (t) => {
   }
 })
 
+const cancelled = { code: 'RL_E_CANCELLED', message: /closed before the answer came/ }
+
 test('a limiter that is closed while answers are awaited', async () => {
-  let release
-  const gate = new Promise((resolve) => {
-    release = resolve
+  const told = []
+  const gates = []
+  const limiter = new Limiter({
+    rules: rulesOf('closed'),
+    log: (level, text) => told.push(`${level}: ${text}`),
+    storage: {
+      applyAsync: async (op) => {
+        await new Promise((resolve) => gates.push(resolve))
+        op.step()
+      },
+      count: () => new Promise(() => {})
+    }
   })
+  const asked = [
+    limiter.allowAsync(ask('a')),
+    limiter.allowManyAsync([ask('b'), ask('c')]),
+    limiter.peekAsync(ask('a')),
+    limiter.explainAsync(ask('a')),
+    limiter.metricsAsync(),
+    limiter.resetAsync(ask('a'))
+  ]
+  while (gates.length < 2) await new Promise((resolve) => setImmediate(resolve))
+  limiter.close()
+  for (const one of asked) await assert.rejects(one, cancelled)
+  await assert.rejects(limiter.allowAsync(ask('a')), { code: 'RL_E_STATE' })
+  for (const open of gates) open()
+  await new Promise((resolve) => setTimeout(resolve, 20))
+  assert.equal(gates.length, 2, 'the storage is not asked again')
+  assert.deepEqual(told, [])
+})
+
+test('a storage closes its limiter while it is asked', async () => {
   const limiter = new Limiter({
     rules: rulesOf('closed'),
     storage: {
       applyAsync: async (op) => {
-        await gate
+        limiter.close()
         op.step()
       }
     }
   })
-  const decision = limiter.allowAsync(ask('a'))
-  const peek = limiter.peekAsync(ask('a'))
-  limiter.close()
-  await assert.rejects(limiter.allowAsync(ask('a')), { code: 'RL_E_STATE' })
-  release()
-  assert.equal((await decision).allowed, true)
-  assert.equal((await peek).allowed, true)
+  await assert.rejects(limiter.allowAsync(ask('a')), cancelled)
+})
+
+test('a storage that never finishes holds up no other limiter', { timeout: 60_000 }, async (t) => {
+  const stuck = limiterOf(t, {
+    storage: { applyAsync: () => new Promise(() => {}), count: () => new Promise(() => {}) }
+  })
+  const waiting = [stuck.limiter.peekAsync(ask('a')), stuck.limiter.metricsAsync()]
+  const { limiter } = limiterOf(t, { storage: new SlowStorage(nowUs) })
+  const decision = await limiter.allowAsync(ask('a'))
+  assert.equal((await limiter.peekAsync(ask('a'))).remaining, 1)
+  assert.equal((await limiter.settleAsync(ask('a'), decision, 2)).remaining, 0)
+  assert.equal((await limiter.metricsAsync()).requests, 1)
+  stuck.limiter.close()
+  for (const one of waiting) await assert.rejects(one, cancelled)
+})
+
+test('a limiter that is no longer reachable answers what it was asked', async () => {
+  const asked = (() => new Limiter({ rules: rulesOf('closed'), storage: new SlowStorage(nowUs) }).peekAsync(ask('a')))()
+  globalThis.gc?.()
+  await new Promise((resolve) => setImmediate(resolve))
+  assert.equal((await asked).remaining, 2)
 })
 
 test('a clock in JavaScript serves the thread that waits as well', async (t) => {

@@ -325,7 +325,8 @@ export class Limiter {
 
   get closed(): boolean
   /**
-   * Ends the limiter. What was asked before is still answered; later calls fail with RL_E_STATE. Closing again does
+   * Ends the limiter. A call that is being made is still answered; promises that wait for an answer are rejected with
+   * RL_E_CANCELLED, and what their questions spend stays spent. Later calls fail with RL_E_STATE. Closing again does
    * nothing.
    */
   close(): void
