@@ -21,14 +21,6 @@ const Versions& Hourly() {
   return versions;
 }
 
-bool Eventually(const std::function<bool()>& holds) {
-  for (int attempt = 0; attempt < 1000; ++attempt) {
-    if (holds()) return true;
-    std::this_thread::sleep_for(milliseconds(10));
-  }
-  return false;
-}
-
 Status Spend(Storage& storage, uint64_t key = 1) {
   Charge charge = ChargeFor(Hourly(), 0, key);
   return ApplyOne(storage, charge);

@@ -15,8 +15,8 @@ Options Good(std::string_view url) {
 TEST(Url, AllThatCanBeSaid) {
   const Options options =
       Good("redis://me:p%40ss:word@[::1]:7000/3?deadline_ms=25&time=caller&prefix=shop&connections=2&ttl_margin_ms=5");
-  EXPECT_EQ(options.host, "::1");
-  EXPECT_EQ(options.port, 7000);
+  EXPECT_EQ(options.places.at(0).host, "::1");
+  EXPECT_EQ(options.places.at(0).port, 7000);
   EXPECT_EQ(options.user, "me");
   EXPECT_EQ(options.password, "p@ss:word");
   EXPECT_EQ(options.database, 3u);
@@ -30,8 +30,8 @@ TEST(Url, AllThatCanBeSaid) {
 
 TEST(Url, WhatIsLeftOut) {
   const Options options = Good("redis://cache.internal");
-  EXPECT_EQ(options.host, "cache.internal");
-  EXPECT_EQ(options.port, 6379);
+  EXPECT_EQ(options.places.at(0).host, "cache.internal");
+  EXPECT_EQ(options.places.at(0).port, 6379);
   EXPECT_EQ(options.user, "");
   EXPECT_EQ(options.database, 0u);
   EXPECT_EQ(options.deadline.count(), 10);
@@ -46,7 +46,7 @@ TEST(Url, WhatIsLeftOut) {
 
 TEST(Url, Sockets) {
   const Options options = Good("unix:///run/redis%20one.sock?db=2");
-  EXPECT_EQ(options.path, "/run/redis one.sock");
+  EXPECT_EQ(options.places.at(0).path, "/run/redis one.sock");
   EXPECT_EQ(options.database, 2u);
   EXPECT_EQ(Shown(options), "unix:///run/redis one.sock?db=2");
   EXPECT_EQ(Good("unix://me:pw@/s").password, "pw");
@@ -79,9 +79,13 @@ TEST(Url, WhatIsWrongIsSaid) {
       {"redis://h?prefix=%4", "hex digits"},
       {"unix://relative", "slash"},
       {"unix:///", "1 to 107"},
+      {"redis://a,b", "one host"},
+      {"unix+cluster:///s", "redis+cluster://"},
+      {"redis+ring://a", "redis+cluster://"},
       {"redis+cluster://a,b", "not supported"},
       {"redis+sentinel://a/b", "not supported"},
-      {"redis://a,b", "one host"},
+      {"redis://a?slot=rule", "only redis+cluster://"},
+      {"redis://a?sentinel_password=p", "only redis+sentinel://"},
   };
   for (const auto& [url, part] : cases) {
     const auto options = ParseUrl(url);
@@ -92,8 +96,10 @@ TEST(Url, WhatIsWrongIsSaid) {
 }
 
 TEST(Url, APasswordIsNeverShown) {
-  for (const char* url : {"redis://me:hush@", "redis://me:hush@h:0", "redis://me:hush%@h", "redis://me:hush@h?x=y",
-                          "redis://me:hush@a,b", "rediss://me:hush@h?cert=a", "me:hush@h", "unix://me:hush@s"}) {
+  for (const char* url :
+       {"redis://me:hush@", "redis://me:hush@h:0", "redis://me:hush%@h", "redis://me:hush@h?x=y", "redis://me:hush@a,b",
+        "redis+cluster://me:hush@", "redis+sentinel://a/m?sentinel_password=hush&sentinel_password=hush",
+        "rediss://me:hush@h?cert=a", "me:hush@h", "unix://me:hush@s"}) {
     const auto options = ParseUrl(url);
     ASSERT_FALSE(options.ok()) << url;
     EXPECT_EQ(options.error().message.find("hush"), std::string::npos) << options.error().message;

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <chrono>
 #include <stdexcept>
 
 namespace ratel::test {
@@ -80,6 +81,7 @@ void Relay::Serve(int client) {
       ++lost;
       open = false;
     } else if (wanted[1].revents != 0) {
+      if (delay_ms != 0) std::this_thread::sleep_for(std::chrono::milliseconds(delay_ms));
       open = open && HandOn(server, client);
     }
   }

@@ -3,10 +3,13 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -27,6 +30,14 @@ inline std::unique_ptr<Storage> Open(const std::string& url) {
   auto storage = MakeRedisStorage(*options);
   if (!storage) throw std::runtime_error(storage.error().message);
   return std::move(*storage);
+}
+
+inline bool Eventually(const std::function<bool()>& holds) {
+  for (int attempt = 0; attempt < 1000; ++attempt) {
+    if (holds()) return true;
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  return false;
 }
 
 inline Status ApplyOne(Storage& storage, Charge& charge, Micros now = kStart, Mode mode = Mode::kSpend) {

@@ -14,7 +14,6 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds kConnectTimeout{1000};
 constexpr milliseconds kSilenceTimeout{1000};
-constexpr std::chrono::seconds kRepublish{60};
 constexpr std::chrono::seconds kRepeatMessage{10};
 constexpr uint8_t kMostConversions = 4;
 constexpr size_t kLongestMessage = 200;
@@ -27,6 +26,10 @@ std::string Printable(std::string_view text) {
   return out;
 }
 
+bool IsMaster(const redisReply& role) noexcept {
+  return role.type == REDIS_REPLY_ARRAY && role.elements != 0 && TextOf(*role.element[0]) == "master";
+}
+
 /// Errors after which the whole connection is of no use: another server may be behind the name by now, or this one is not ready.
 bool EndsConnection(std::string_view error) noexcept {
   for (const std::string_view word : {"READONLY", "LOADING", "NOAUTH", "MASTERDOWN"}) {
@@ -37,13 +40,12 @@ bool EndsConnection(std::string_view error) noexcept {
 
 }  // namespace
 
-Connection::Connection(Surroundings& surroundings)
-    : around_(surroundings), place_(Shown(surroundings.options)), resolver_(surroundings.wake) {}
-
-bool Connection::accepts() const noexcept {
-  if (state_ == State::kReady) return !stalled_;
-  return failures_ == 0;
-}
+Connection::Connection(Surroundings& surroundings, const Place& place, Breaker& breaker)
+    : around_(surroundings),
+      place_(place),
+      shown_(Shown(surroundings.options, place)),
+      breaker_(breaker),
+      resolver_(surroundings.wake) {}
 
 // ---- Calls ------------------------------------------------------------------------------------------------------------------------
 
@@ -57,29 +59,20 @@ void Connection::Send(const CallPtr& call) {
 }
 
 void Connection::Write(const CallPtr& call) {
-  if (call->is_forget) {
-    stream_->Write(call->body);
-  } else {
-    PublishNumbers(*call->operation);
+  if (call->asking) {
+    stream_->Write(MakeCommand({"ASKING"}));
+    Await(Kind::kAsking);
+  }
+  if (call->kind == Call::Kind::kDecide) {
+    around_.numbers.Publish(*call->operation, *around_.router, Clock::now());
     std::string head;
     PutArrayHeader(head, 2 + call->arguments);
     PutArgument(head, "EVALSHA");
     PutArgument(head, script_);
     stream_->Write(head);
-    stream_->Write(call->body);
   }
+  stream_->Write(call->body);
   Await(Kind::kCall, call);
-}
-
-/// Says what the fingerprints stand for, once in a while, so that a gateway that meets a state with another rule set can convert it.
-void Connection::PublishNumbers(const Operation& operation) {
-  for (const Charge& charge : operation.charges) {
-    const uint32_t fingerprint = Fingerprint(*charge.numbers);
-    if (!published_.insert(fingerprint).second) continue;
-    stream_->Write(
-        MakeCommand({"HSET", NumbersKey(around_.options), FieldOf(fingerprint), ToText(charge.numbers->spec)}));
-    Await(Kind::kNumbers);
-  }
 }
 
 void Connection::Await(Kind kind, CallPtr call) { awaited_.push_back({kind, std::move(call), Clock::now()}); }
@@ -90,14 +83,13 @@ void Connection::Begin() {
   attempt_since_ = Clock::now();
   endpoints_.clear();
   next_endpoint_ = 0;
-  const Options& options = around_.options;
-  if (options.is_unix()) {
-    endpoints_ = {UnixEndpoint(options.path)};
+  if (place_.is_unix()) {
+    endpoints_ = {UnixEndpoint(place_.path)};
     Connect();
     return;
   }
   state_ = State::kResolving;
-  if (auto found = resolver_.Begin(options.host, options.port)) {
+  if (auto found = resolver_.Begin(place_.host, place_.port)) {
     endpoints_ = std::move(found->endpoints);
     if (endpoints_.empty()) return Drop(found->fault);
     Connect();
@@ -106,10 +98,9 @@ void Connection::Begin() {
 
 void Connection::Connect() {
   state_ = State::kConnecting;
-  stream_ = std::make_unique<Stream>(endpoints_[next_endpoint_++], around_.tls.get());
+  stream_ = std::make_unique<Stream>(endpoints_[next_endpoint_++], around_.tls.get(), place_.host);
   reader_.emplace();
   in_.clear();
-  published_.clear();
   awaited_.clear();
   if (!stream_->open()) return Drop(stream_->fault());
   SetUp();
@@ -129,6 +120,10 @@ void Connection::SetUp() {
     stream_->Write(MakeCommand({"SELECT", std::to_string(options.database)}));
     Await(Kind::kSelect);
   }
+  if (options.deployment == Deployment::kSentinel) {
+    stream_->Write(MakeCommand({"ROLE"}));
+    Await(Kind::kRole);
+  }
   stream_->Write(MakeCommand({"SCRIPT", "LOAD", kDecideScript}));
   Await(Kind::kScript);
 }
@@ -137,15 +132,17 @@ void Connection::SetUp() {
 void Connection::Drop(std::string why) {
   if (state_ == State::kConnecting && next_endpoint_ < endpoints_.size()) return Connect();
   Disconnect();
-  retry_at_ = Clock::now() + around_.Backoff(++failures_);
-  Report(ratel::Report::kWarning, place_ + ": " + Printable(why));
+  const auto now = Clock::now();
+  retry_at_ = now + around_.Backoff(++failures_);
+  Report(ratel::Report::kWarning, shown_ + ": " + Printable(why));
+  breaker_.Failed(now, true);
+  around_.router->Suspect(place_);
   Close(Status::kStore);
 }
 
 void Connection::Disconnect() {
   stream_.reset();
   reader_.reset();
-  stalled_ = false;
   state_ = State::kWaiting;
   retry_at_ = Clock::now();
 }
@@ -181,7 +178,7 @@ void Connection::Tick(Clock::time_point now) {
       // The look-up cannot be ended; whoever waits for it can be told.
       if (now - attempt_since_ >= kConnectTimeout && failures_ == 0) {
         failures_ = 1;
-        Report(ratel::Report::kWarning, place_ + ": the host's name takes long to resolve");
+        Report(ratel::Report::kWarning, shown_ + ": the host's name takes long to resolve");
         Close(Status::kStore);
       }
       return;
@@ -190,15 +187,7 @@ void Connection::Tick(Clock::time_point now) {
       next_endpoint_ = endpoints_.size();
       return Drop("no connection within 1 s");
     case State::kReady:
-      if (now >= republish_at_) {
-        published_.clear();
-        republish_at_ = now + kRepublish;
-      }
-      if (awaited_.empty()) return;
-      const auto silent = now - awaited_.front().since;
-      if (silent >= std::max<Clock::duration>(kSilenceTimeout, 4 * around_.options.deadline))
-        return Drop("no reply for a second");
-      if (silent >= 2 * around_.options.deadline) stalled_ = true;
+      if (now >= NextTick()) Drop("no reply for a second");
       return;
   }
 }
@@ -215,9 +204,7 @@ Clock::time_point Connection::NextTick() const noexcept {
       break;
   }
   if (awaited_.empty()) return Clock::time_point::max();
-  const auto since = awaited_.front().since;
-  if (!stalled_) return since + 2 * around_.options.deadline;
-  return since + std::max<Clock::duration>(kSilenceTimeout, 4 * around_.options.deadline);
+  return awaited_.front().since + std::max<Clock::duration>(kSilenceTimeout, 4 * around_.options.deadline);
 }
 
 pollfd Connection::Wanted() const noexcept {
@@ -255,21 +242,19 @@ void Connection::OnEvents(short events) {
 
 void Connection::OnReply(const redisReply& reply) {
   if (awaited_.empty()) return Drop("a reply that nobody asked for");
-  stalled_ = false;
   const Awaited one = std::move(awaited_.front());
   awaited_.pop_front();
   switch (one.kind) {
     case Kind::kAuth:
     case Kind::kPing:
     case Kind::kSelect:
+    case Kind::kRole:
     case Kind::kScript:
       return OnSetUpReply(one.kind, reply);
     case Kind::kScriptAgain:
-    case Kind::kNumbers:
-      if (IsError(reply)) Report(ratel::Report::kWarning, place_ + ": " + Printable(TextOf(reply)));
+    case Kind::kAsking:
+      if (IsError(reply)) Report(ratel::Report::kWarning, shown_ + ": " + Printable(TextOf(reply)));
       return;
-    case Kind::kLookUp:
-      return OnLookUp(one.call, reply);
     case Kind::kCall:
       return OnCallReply(one.call, reply);
   }
@@ -280,45 +265,65 @@ void Connection::OnSetUpReply(Kind kind, const redisReply& reply) {
     next_endpoint_ = endpoints_.size();
     const char* step = kind == Kind::kAuth     ? "AUTH: "
                        : kind == Kind::kSelect ? "SELECT: "
+                       : kind == Kind::kRole   ? "ROLE: "
                        : kind == Kind::kScript ? "SCRIPT LOAD: "
                                                : "";
     return Drop(step + std::string(TextOf(reply)));
   }
-  if (kind != Kind::kScript) return;
-  script_ = TextOf(reply);
+  if (kind == Kind::kRole && !IsMaster(reply)) return Drop("it is no master (any more)");
+  if (kind == Kind::kScript) SetUpDone(TextOf(reply));
+}
+
+void Connection::SetUpDone(std::string_view script) {
+  script_ = script;
   state_ = State::kReady;
-  republish_at_ = Clock::now() + kRepublish;
-  if (failures_ != 0) Report(ratel::Report::kInfo, place_ + ": connected again");
-  for (; !pending_.empty(); pending_.pop_front()) Send(pending_.front());
+  if (failures_ != 0) Report(ratel::Report::kInfo, shown_ + ": connected again");
+  around_.numbers.PublishAgain();
+  breaker_.EndPause(Clock::now());
+  std::deque<CallPtr> pending;
+  pending.swap(pending_);
+  for (const CallPtr& call : pending) Send(call);
 }
 
 void Connection::OnCallReply(const CallPtr& call, const redisReply& reply) {
+  if (!call->ended()) breaker_.Succeeded();
+  call->server = nullptr;
   if (IsError(reply)) return OnCallError(call, TextOf(reply));
   failures_ = 0;
-  if (call->is_forget) return call->End(Status::kOk);
-  if (!call->ended()) OnDecision(call, TextOf(reply));
+  switch (call->kind) {
+    case Call::Kind::kDecide:
+      if (!call->ended()) OnDecision(call, TextOf(reply));
+      return;
+    case Call::Kind::kForget:
+      return call->End(Status::kOk);
+    case Call::Kind::kLookUp:
+      return OnLookUp(call, reply);
+    case Call::Kind::kPublish:
+      return;
+  }
 }
 
 void Connection::OnCallError(const CallPtr& call, std::string_view text) {
-  if (text.starts_with("NOSCRIPT") && !call->ended() && !call->script_reloaded) {
+  if (!call->ended() && text.starts_with("NOSCRIPT") && !call->script_reloaded) {
     // Nothing was carried out. Whoever restarted the server or flushed its scripts has not asked us.
     call->script_reloaded = true;
     stream_->Write(MakeCommand({"SCRIPT", "LOAD", kDecideScript}));
     Await(Kind::kScriptAgain);
     return Write(call);
   }
+  if (!call->ended() && around_.router->Redirect(call, text, place_)) return;
   if (EndsConnection(text)) {
     call->End(Status::kStore);
     return Drop(std::string(text));
   }
-  Report(ratel::Report::kWarning, place_ + ": " + Printable(text));
+  Report(ratel::Report::kWarning, shown_ + ": " + Printable(text));
   call->End(Status::kStore);
 }
 
 void Connection::OnDecision(const CallPtr& call, std::string_view bytes) {
   const auto reply = ReadReply(*call->operation, bytes);
   if (!reply) {
-    Report(ratel::Report::kError, place_ + ": a reply that the script does not make");
+    Report(ratel::Report::kError, shown_ + ": a reply that the script does not make");
     return call->End(Status::kStore);
   }
   if (reply->verdict == Verdict::kStale) {
@@ -327,7 +332,7 @@ void Connection::OnDecision(const CallPtr& call, std::string_view bytes) {
   }
   if (!redis::Conclude(*call->operation, *reply)) {
     assert(false && "the script and the engine's steps decide differently");
-    Report(ratel::Report::kError, place_ + ": the script and the engine decide differently; this is a fault of Ratel");
+    Report(ratel::Report::kError, shown_ + ": the script and the engine decide differently; this is a fault of Ratel");
     return call->End(Status::kInternal);
   }
   call->End(Status::kOk);
@@ -341,52 +346,42 @@ const Numbers* Connection::NumbersOf(const Charge& charge, uint32_t fingerprint)
     if (numbers == nullptr) break;
     if (Fingerprint(*numbers) == fingerprint) return numbers;
   }
-  const auto found = around_.known.find(fingerprint);
-  if (found == around_.known.end()) return nullptr;
-  return found->second.spec.algorithm == charge.numbers->spec.algorithm ? &found->second : nullptr;
+  const Numbers* numbers = around_.numbers.Find(fingerprint);
+  return numbers != nullptr && numbers->spec.algorithm == charge.numbers->spec.algorithm ? numbers : nullptr;
 }
 
 void Connection::Convert(const CallPtr& call, const Reply& reply) {
   Operation& operation = *call->operation;
   std::vector<Replacement> replacements(operation.charges.size());
-  std::vector<std::string> unknown;
+  std::vector<uint32_t> unknown;
   for (size_t i = 0; i < operation.charges.size(); ++i) {
     const Charge& charge = operation.charges[i];
     const auto fingerprint = StaleFingerprint(charge, reply.states[i]);
     if (!fingerprint) continue;
     const Numbers* from = NumbersOf(charge, *fingerprint);
-    if (from == nullptr) unknown.push_back(FieldOf(*fingerprint));
+    if (from == nullptr) unknown.push_back(*fingerprint);
     replacements[i] = Replace(charge, reply.states[i], from, reply.now);
   }
   if (!unknown.empty() && !call->looked_up) {
     call->looked_up = true;
-    std::string command;
-    PutArrayHeader(command, 2 + unknown.size());
-    PutArgument(command, "HMGET");
-    PutArgument(command, NumbersKey(around_.options));
-    for (const std::string& field : unknown) PutArgument(command, field);
-    stream_->Write(command);
-    return Await(Kind::kLookUp, call);
+    return around_.numbers.LookUp(call, unknown, *around_.router);
   }
   if (++call->conversions > kMostConversions) {
-    Report(ratel::Report::kWarning, place_ + ": gateways with different rules keep converting one key");
+    Report(ratel::Report::kWarning, shown_ + ": gateways with different rules keep converting one key");
     return call->End(Status::kStore);
   }
   call->body.clear();
   PutDecide(call->body, around_.options, operation, replacements);
-  Write(call);
+  around_.router->Dispatch(call);
 }
 
 void Connection::OnLookUp(const CallPtr& call, const redisReply& reply) {
-  if (call->ended()) return;
-  if (IsError(reply)) return OnCallError(call, TextOf(reply));
-  for (size_t i = 0; reply.type == REDIS_REPLY_ARRAY && i < reply.elements; ++i) {
-    const auto numbers = NumbersFromText(TextOf(*reply.element[i]));
-    if (numbers) around_.known.insert_or_assign(Fingerprint(*numbers), *numbers);
-  }
-  const auto stale = ReadReply(*call->operation, call->stale_reply);
-  if (!stale) return call->End(Status::kInternal);
-  Convert(call, *stale);
+  around_.numbers.Learn(reply);
+  const CallPtr& asker = call->asker;
+  if (asker->ended()) return;
+  const auto stale = ReadReply(*asker->operation, asker->stale_reply);
+  if (!stale) return asker->End(Status::kInternal);
+  Convert(asker, *stale);
 }
 
 }  // namespace ratel::redis

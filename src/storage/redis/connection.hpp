@@ -9,19 +9,19 @@
 // written and whose reply is lost ends with Status::kStore: it is never sent again, as it may have been carried out. The I/O thread only.
 #pragma once
 
-#include <poll.h>
-
 #include <cstdint>
 #include <deque>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <unordered_set>
 #include <vector>
 
+#include "storage/redis/breaker.hpp"
 #include "storage/redis/call.hpp"
 #include "storage/redis/exchange.hpp"
+#include "storage/redis/place.hpp"
+#include "storage/redis/polled.hpp"
 #include "storage/redis/reply_reader.hpp"
 #include "storage/redis/resolver.hpp"
 #include "storage/redis/stream.hpp"
@@ -29,24 +29,22 @@
 
 namespace ratel::redis {
 
-class Connection {
+class Connection final : public Polled {
  public:
-  explicit Connection(Surroundings& surroundings);
+  Connection(Surroundings& surroundings, const Place& place, Breaker& breaker);
 
-  /// Whether a call has a chance: the connection is up and answers, or it is being made for the first time. Everything else fails at once.
-  bool accepts() const noexcept;
+  /// Whether a call has a chance: the connection is up, or it is being made for the first time. Everything else fails at once.
+  bool accepts() const noexcept { return state_ == State::kReady || failures_ == 0; }
   bool ready() const noexcept { return state_ == State::kReady; }
+  /// Nothing is under way: it can be closed without anybody noticing.
+  bool idle() const noexcept { return awaited_.empty() && pending_.empty() && state_ != State::kResolving; }
   /// Takes a call; it ends by its reply, by a failure of the connection, or from outside at its deadline.
   void Send(const CallPtr& call);
-  /// Does what the time has come for. Call it in every turn of the loop, before Flush.
-  void Tick(Clock::time_point now);
-  /// Sends what has been queued in this turn.
-  void Flush();
-  /// When Tick has something to do at the latest.
-  Clock::time_point NextTick() const noexcept;
-  /// What to poll for; fd -1 when there is nothing.
-  pollfd Wanted() const noexcept;
-  void OnEvents(short events);
+  void Tick(Clock::time_point now) override;
+  void Flush() override;
+  Clock::time_point NextTick() const noexcept override;
+  pollfd Wanted() const noexcept override;
+  void OnEvents(short events) override;
   /// Ends all calls and the connection; the next attempt is made after a while.
   void Drop(std::string why);
   /// Ends all calls.
@@ -54,7 +52,7 @@ class Connection {
 
  private:
   enum class State : uint8_t { kWaiting, kResolving, kConnecting, kReady };
-  enum class Kind : uint8_t { kAuth, kPing, kSelect, kScript, kScriptAgain, kNumbers, kLookUp, kCall };
+  enum class Kind : uint8_t { kAuth, kPing, kSelect, kRole, kScript, kScriptAgain, kAsking, kCall };
   struct Awaited {
     Kind kind;
     CallPtr call;
@@ -67,7 +65,7 @@ class Connection {
   void Disconnect();
   void Await(Kind kind, CallPtr call = nullptr);
   void Write(const CallPtr& call);
-  void PublishNumbers(const Operation& operation);
+  void SetUpDone(std::string_view script);
   void OnReply(const redisReply& reply);
   void OnSetUpReply(Kind kind, const redisReply& reply);
   void OnCallReply(const CallPtr& call, const redisReply& reply);
@@ -79,13 +77,13 @@ class Connection {
   void Report(ratel::Report level, std::string text);
 
   Surroundings& around_;
-  const std::string place_;  ///< for messages
+  const Place place_;
+  const std::string shown_;  ///< for messages
+  Breaker& breaker_;
   State state_ = State::kWaiting;
   Clock::time_point retry_at_{};
   Clock::time_point attempt_since_{};
-  Clock::time_point republish_at_{};
   unsigned failures_ = 0;
-  bool stalled_ = false;
   std::string told_;  ///< the last message, not to be repeated at once
   Clock::time_point told_at_{};
 
@@ -97,8 +95,7 @@ class Connection {
   std::string in_;
   std::string script_;  ///< its SHA-1, as the server says it
   std::deque<Awaited> awaited_;
-  std::deque<CallPtr> pending_;             ///< not yet written: the connection is being made
-  std::unordered_set<uint32_t> published_;  ///< fingerprints
+  std::deque<CallPtr> pending_;  ///< not yet written: the connection is being made
 };
 
 }  // namespace ratel::redis

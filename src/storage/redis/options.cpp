@@ -1,6 +1,6 @@
 #include "storage/redis/options.hpp"
 
-#include <array>
+#include <algorithm>
 #include <charconv>
 #include <optional>
 
@@ -11,6 +11,7 @@ constexpr uint64_t kLongestDeadlineMs = 60'000;
 constexpr uint64_t kLongestMarginMs = 86'400'000;
 constexpr uint64_t kMostConnections = 64;
 constexpr size_t kLongestPrefix = 32;
+constexpr size_t kMostPlaces = 64;
 /// A caller's clock may differ from the one that wrote a key: it has to be there for the slower one, too.
 constexpr uint64_t kCallerTimeMarginMs = 10'000;
 
@@ -100,7 +101,16 @@ std::optional<std::string> Take(Options& options, std::string_view name, const s
   } else if (name == "db") {
     const auto read = number(0, INT32_MAX);
     if (!read) return outside(0, INT32_MAX);
+    if (options.deployment == Deployment::kCluster && *read != 0) return told + ": a cluster has database 0 alone";
     options.database = static_cast<uint32_t>(*read);
+  } else if (name == "slot") {
+    if (options.deployment != Deployment::kCluster) return std::string(name) + ": only redis+cluster:// takes it";
+    if (value != "scope" && value != "rule") return told + ": scope or rule";
+    options.slot_by_rule = value == "rule";
+  } else if (name == "sentinel_user" || name == "sentinel_password") {
+    if (options.deployment != Deployment::kSentinel) return std::string(name) + ": only redis+sentinel:// takes it";
+    if (value.empty()) return std::string(name) + " is empty";
+    (name == "sentinel_user" ? options.sentinel_user : options.sentinel_password) = value;
   } else if (name == "ca" || name == "cert" || name == "key" || name == "server_name") {
     if (!options.tls) return std::string(name) + ": only rediss:// takes it";
     if (value.empty()) return std::string(name) + " is empty";
@@ -110,8 +120,8 @@ std::optional<std::string> Take(Options& options, std::string_view name, const s
                       : options.server_name) = value;
   } else {
     return "unknown option \"" + std::string(name) +
-           "\"; there are deadline_ms, time, prefix, connections, ttl_margin_ms, db, and for rediss:// ca, cert, key, "
-           "server_name";
+           "\"; there are deadline_ms, time, prefix, connections, ttl_margin_ms, db, for rediss:// ca, cert, key, "
+           "server_name, for redis+cluster:// slot, for redis+sentinel:// sentinel_user, sentinel_password";
   }
   return std::nullopt;
 }
@@ -134,6 +144,8 @@ std::optional<Error> TakeOptions(Options& options, std::string_view query) {
   }
   if (!margin_given && !options.server_time) options.ttl_margin_ms = kCallerTimeMarginMs;
   if (options.certificate.empty() != options.key.empty()) return Fault("cert and key go together");
+  if (!options.sentinel_user.empty() && options.sentinel_password.empty())
+    return Fault("a sentinel_user without a sentinel_password");
   return std::nullopt;
 }
 
@@ -153,7 +165,8 @@ std::optional<Error> TakeCredentials(Options& options, std::string_view& authori
   return std::nullopt;
 }
 
-std::optional<Error> TakeHost(Options& options, std::string_view authority) {
+/// One host with its port.
+std::optional<Error> TakeHost(Options& options, std::string_view authority, uint16_t usual_port) {
   std::string_view host = authority;
   std::string_view port;
   if (authority.starts_with('[')) {
@@ -168,66 +181,127 @@ std::optional<Error> TakeHost(Options& options, std::string_view authority) {
     if (port.find(':') != std::string_view::npos) return Fault("an IPv6 host goes in brackets: [::1]:6379");
   }
   if (host.empty()) return Fault("the host is missing: redis://host:6379");
-  if (host.find(',') != std::string_view::npos) return Fault("one host only", Status::kUnsupported);
   for (const char c : host) {
     if (c <= ' ' || c > '~') return Fault("the host has a character that is not printable");
   }
-  options.host = host;
+  Place place;
+  place.host = host;
+  place.port = usual_port;
   if (!port.empty()) {
     const auto number = Number(port, UINT16_MAX);
     if (!number || *number == 0) return Fault("the port is a number from 1 to 65535");
-    options.port = static_cast<uint16_t>(*number);
+    place.port = static_cast<uint16_t>(*number);
   }
+  options.places.push_back(std::move(place));
   return std::nullopt;
+}
+
+std::optional<Error> TakeHosts(Options& options, std::string_view authority) {
+  const uint16_t usual_port = options.deployment == Deployment::kSentinel ? 26379 : 6379;
+  if (options.deployment == Deployment::kServer && authority.find(',') != std::string_view::npos)
+    return Fault("one host only; several are for redis+cluster:// and redis+sentinel://");
+  for (;;) {
+    std::string_view one = authority;
+    const auto rest = CutAt(one, ',');
+    if (auto fault = TakeHost(options, one, usual_port)) return fault;
+    if (options.places.size() > kMostPlaces)
+      return Fault("more than " + std::to_string(kMostPlaces) + " hosts; a few of them are enough");
+    if (!rest) return std::nullopt;
+    authority = *rest;
+  }
+}
+
+/// What follows the host: a database's number, with sentinels after the master's name.
+std::optional<Error> TakePath(Options& options, std::string_view path) {
+  if (options.deployment == Deployment::kSentinel) {
+    const auto database = CutAt(path, '/');
+    const auto name = Decode(path);
+    if (!name || name->empty())
+      return Fault("the master's name follows the sentinels: redis+sentinel://host:26379/mymaster");
+    options.master = *name;
+    path = database.value_or(std::string_view());
+  }
+  if (path.empty()) return std::nullopt;
+  const auto number = Number(path, INT32_MAX);
+  if (!number) return Fault("what follows the host is the database's number: redis://host:6379/0");
+  if (options.deployment == Deployment::kCluster && *number != 0) return Fault("a cluster has database 0 alone");
+  options.database = static_cast<uint32_t>(*number);
+  return std::nullopt;
+}
+
+std::optional<Error> TakeSocket(Options& options, std::string_view rest) {
+  const size_t slash = rest.find('/');
+  std::string_view authority = rest.substr(0, slash);
+  if (auto fault = TakeCredentials(options, authority)) return fault;
+  if (!authority.empty() || slash == std::string_view::npos)
+    return Fault("a socket's path starts with a slash: unix:///run/redis.sock");
+  const auto path = Decode(rest.substr(slash));
+  if (!path || path->size() < 2 || path->size() > 107) return Fault("the socket's path has 1 to 107 bytes");
+  Place place;
+  place.path = *path;
+  options.places.push_back(std::move(place));
+  return std::nullopt;
+}
+
+std::optional<Error> TakeServers(Options& options, std::string_view rest) {
+  // A password may hold slashes.
+  const size_t at = rest.rfind('@');
+  const size_t slash = rest.find('/', at == std::string_view::npos ? 0 : at);
+  std::string_view authority = rest.substr(0, slash);
+  if (auto fault = TakeCredentials(options, authority)) return fault;
+  if (auto fault = TakeHosts(options, authority)) return fault;
+  return TakePath(options, slash == std::string_view::npos ? std::string_view() : rest.substr(slash + 1));
+}
+
+/// The scheme; a message when there is none such.
+std::optional<std::string> TakeScheme(Options& options, std::string_view scheme) {
+  std::string_view base = scheme;
+  const auto deployment = CutAt(base, '+');
+  options.tls = base == "rediss";
+  const bool known = base == "redis" || base == "rediss" || (base == "unix" && !deployment);
+  if (deployment == "cluster") {
+    options.deployment = Deployment::kCluster;
+  } else if (deployment == "sentinel") {
+    options.deployment = Deployment::kSentinel;
+  }
+  if (known && (!deployment || options.deployment != Deployment::kServer)) return std::nullopt;
+  return "it starts with redis://, rediss:// or unix://, or with redis+cluster:// or redis+sentinel://";
 }
 
 }  // namespace
 
 Result<Options> ParseUrl(std::string_view url) {
-  const size_t scheme_end = url.find("://");
-  if (scheme_end == std::string_view::npos) return Fault("it starts with redis://, rediss:// or unix://");
+  const size_t scheme_end = std::min(url.find("://"), url.size());
   const std::string_view scheme = url.substr(0, scheme_end);
-  std::string_view rest = url.substr(scheme_end + 3);
   Options options;
-  options.tls = scheme == "rediss";
-  if (scheme == "redis+cluster" || scheme == "redis+sentinel")
+  if (auto refused = TakeScheme(options, scheme_end == url.size() ? std::string_view() : scheme))
+    return Fault(std::move(*refused));
+  if (options.deployment != Deployment::kServer)
     return Fault(std::string(scheme) + ":// is not supported by this version; a single server is",
                  Status::kUnsupported);
-  if (scheme != "redis" && scheme != "rediss" && scheme != "unix")
-    return Fault("it starts with redis://, rediss:// or unix://");
 #if !RATEL_REDIS_TLS
   if (options.tls) return Fault("rediss:// needs RL_FEATURE_TLS, which this build lacks", Status::kUnsupported);
 #endif
+  std::string_view rest = url.substr(scheme_end + 3);
   const std::string_view query = CutAt(rest, '?').value_or(std::string_view());
-  if (scheme == "unix") {
-    const size_t slash = rest.find('/');
-    std::string_view authority = rest.substr(0, slash);
-    if (auto fault = TakeCredentials(options, authority)) return *fault;
-    if (!authority.empty() || slash == std::string_view::npos)
-      return Fault("a socket's path starts with a slash: unix:///run/redis.sock");
-    const auto path = Decode(rest.substr(slash));
-    if (!path || path->size() < 2 || path->size() > 107) return Fault("the socket's path has 1 to 107 bytes");
-    options.path = *path;
-  } else {
-    const auto database = CutAt(rest, '/');
-    if (auto fault = TakeCredentials(options, rest)) return *fault;
-    if (auto fault = TakeHost(options, rest)) return *fault;
-    if (database && !database->empty()) {
-      const auto number = Number(*database, INT32_MAX);
-      if (!number) return Fault("what follows the host is the database's number: redis://host:6379/0");
-      options.database = static_cast<uint32_t>(*number);
-    }
-  }
+  if (auto fault = scheme == "unix" ? TakeSocket(options, rest) : TakeServers(options, rest)) return *fault;
   if (auto fault = TakeOptions(options, query)) return *fault;
   return options;
 }
 
 std::string Shown(const Options& options) {
+  if (options.deployment == Deployment::kServer) return Shown(options, options.places.front());
+  const bool cluster = options.deployment == Deployment::kCluster;
+  std::string text = std::string(options.tls ? "rediss" : "redis") + (cluster ? "+cluster://" : "+sentinel://");
+  for (const Place& place : options.places) text += (&place == options.places.data() ? "" : ",") + Shown(place);
+  if (!cluster) text += "/" + options.master;
+  return text;
+}
+
+std::string Shown(const Options& options, const Place& place) {
   const std::string database = std::to_string(options.database);
-  if (options.is_unix()) return "unix://" + options.path + "?db=" + database;
-  const bool v6 = options.host.find(':') != std::string::npos;
-  return std::string(options.tls ? "rediss://" : "redis://") + (v6 ? "[" + options.host + "]" : options.host) + ":" +
-         std::to_string(options.port) + "/" + database;
+  if (place.is_unix()) return "unix://" + place.path + "?db=" + database;
+  return std::string(options.tls ? "rediss://" : "redis://") + Shown(place) + "/" + database;
 }
 
 }  // namespace ratel::redis

@@ -5,18 +5,26 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/result.hpp"
+#include "storage/redis/place.hpp"
 
 namespace ratel::redis {
 
+enum class Deployment : uint8_t { kServer, kCluster, kSentinel };
+
 struct Options {
-  std::string host;  ///< empty with a unix socket
-  uint16_t port = 6379;
-  std::string path;  ///< of a unix socket; empty with TCP
-  std::string user;  ///< empty = the default user
+  Deployment deployment = Deployment::kServer;
+  std::vector<Place> places;  ///< the server; some nodes of the cluster; the sentinels
+  std::string user;           ///< empty = the default user
   std::string password;
   uint32_t database = 0;
+
+  std::string master;             ///< kSentinel: the name that the sentinels watch it under
+  std::string sentinel_user;      ///< likewise: at the sentinels; empty = the default user
+  std::string sentinel_password;  ///< likewise; empty = none
+  bool slot_by_rule = false;      ///< kCluster: limits that have nothing in common share their rule's slot
 
   bool tls = false;
   std::string ca;           ///< file of certificates to trust; empty = the system's
@@ -29,15 +37,15 @@ struct Options {
   std::string prefix = "rl";               ///< of every key
   uint32_t connections = 1;
   uint64_t ttl_margin_ms = 0;  ///< keys outlive their state's use by so much
-
-  bool is_unix() const noexcept { return !path.empty(); }
 };
 
-/// Reads redis://, rediss:// and unix:// (docs/redis.md). kConfig for what is wrong, kUnsupported for what this build or version cannot do; messages
-/// never hold the password.
+/// Reads redis://, redis+cluster:// and redis+sentinel://, each with TLS as rediss, and unix:// (docs/redis.md). kConfig for what is wrong, kUnsupported
+/// for what this build cannot do; messages never hold a password.
 Result<Options> ParseUrl(std::string_view url);
 
 /// Where it is, for messages: "redis://host:6379/0". Never with credentials.
 std::string Shown(const Options& options);
+/// One of its servers.
+std::string Shown(const Options& options, const Place& place);
 
 }  // namespace ratel::redis

@@ -17,8 +17,10 @@
 #include <vector>
 
 #include "storage/redis/command.hpp"
-#include "storage/redis/connection.hpp"
 #include "storage/redis/exchange.hpp"
+#include "storage/redis/server.hpp"
+#include "storage/redis/slot.hpp"
+#include "storage/redis/topology.hpp"
 
 namespace ratel {
 namespace redis {
@@ -102,12 +104,10 @@ class Messages {
 class RedisStorage final : public Storage {
  public:
   RedisStorage(const Options& options, std::shared_ptr<const TlsContext> tls)
-      : around_{options,
-                std::move(tls),
-                [this] { bell_.Ring(); },
-                [this](Report level, const std::string& text) { messages_.Say(level, text); },
-                {}} {
-    for (uint32_t i = 0; i < options.connections; ++i) connections_.push_back(std::make_unique<Connection>(around_));
+      : around_{options, std::move(tls), [this] { bell_.Ring(); },
+                [this](Report level, const std::string& text) { messages_.Say(level, text); }},
+        topology_(MakeTopology(around_)) {
+    around_.router = topology_.get();
     thread_ = std::thread([this] { Run(); });
   }
   ~RedisStorage() override { RedisStorage::Stop(); }
@@ -204,8 +204,10 @@ class RedisStorage final : public Storage {
     call->operation = &operation;
     call->done = &done;
     call->deadline = Clock::now() + around_.options.deadline;
+    if (around_.options.deployment == Deployment::kCluster && !operation.charges.empty())
+      call->slot = SlotOf(KeyName(around_.options, operation.charges.front()));
     if (operation.mode == Mode::kForget) {
-      call->is_forget = true;
+      call->kind = Call::Kind::kForget;
       PutArrayHeader(call->body, 1 + operation.charges.size());
       PutArgument(call->body, "DEL");
       for (const Charge& charge : operation.charges) PutArgument(call->body, KeyName(around_.options, charge));
@@ -228,11 +230,11 @@ class RedisStorage final : public Storage {
         if (!Turn()) break;
       } catch (const std::bad_alloc&) {
         for (const CallPtr& call : taken_) call->End(Status::kNoMemory);
-        for (const auto& connection : connections_) connection->Drop("out of memory");
+        topology_->DropAll("out of memory");
       }
     }
     for (const CallPtr& call : deadlines_) call->End(Status::kCancelled);
-    for (const auto& connection : connections_) connection->Close(Status::kCancelled);
+    topology_->Close(Status::kCancelled);
     taken_.clear();
     {
       const std::lock_guard lock(mutex_);
@@ -250,39 +252,17 @@ class RedisStorage final : public Storage {
       taken_.swap(submitted_);
     }
     const auto now = Clock::now();
-    for (const auto& connection : connections_) connection->Tick(now);
-    if (!taken_.empty()) SendTaken();
-    for (const auto& connection : connections_) connection->Flush();
+    topology_->Tick(now);
+    topology_->Each([&](Polled& one) { one.Tick(now); });
+    for (const CallPtr& call : taken_) {
+      deadlines_.push_back(call);
+      topology_->Dispatch(call);
+    }
+    topology_->Each([](Polled& one) { one.Flush(); });
     Expire(now);
-    const auto accepts = [](const auto& connection) { return connection->accepts(); };
-    down_.store(std::ranges::none_of(connections_, accepts), std::memory_order_relaxed);
+    down_.store(!topology_->Accepts(now), std::memory_order_relaxed);
     Poll();
     return true;
-  }
-
-  void SendTaken() {
-    Connection* connection = Route();
-    for (const CallPtr& call : taken_) {
-      if (connection == nullptr) {
-        call->End(Status::kStore);
-        continue;
-      }
-      deadlines_.push_back(call);
-      connection->Send(call);
-    }
-  }
-
-  /// The next connection in turn that is up, else one that is just being made; nullptr when none has a chance.
-  Connection* Route() noexcept {
-    Connection* second_best = nullptr;
-    for (size_t i = 0; i < connections_.size(); ++i) {
-      next_ = (next_ + 1) % connections_.size();
-      Connection* connection = connections_[next_].get();
-      if (!connection->accepts()) continue;
-      if (connection->ready()) return connection;
-      second_best = connection;
-    }
-    return second_best;
   }
 
   /// Ends what is late. Calls stand in order of their deadlines.
@@ -291,18 +271,21 @@ class RedisStorage final : public Storage {
       const CallPtr call = std::move(deadlines_.front());
       deadlines_.pop_front();
       if (call->ended()) continue;
+      if (Server* server = call->server; server != nullptr) server->Missed(*call);
       call->End(Status::kStore);
     }
   }
 
   void Poll() {
-    auto until = Clock::time_point::max();
-    if (!deadlines_.empty()) until = deadlines_.front()->deadline;
+    auto until = topology_->NextTick();
+    if (!deadlines_.empty()) until = std::min(until, deadlines_.front()->deadline);
+    polled_.clear();
     wanted_.assign(1, {bell_.fd(), POLLIN, 0});
-    for (const auto& connection : connections_) {
-      until = std::min(until, connection->NextTick());
-      wanted_.push_back(connection->Wanted());
-    }
+    topology_->Each([&](Polled& one) {
+      until = std::min(until, one.NextTick());
+      polled_.push_back(&one);
+      wanted_.push_back(one.Wanted());
+    });
     int timeout = -1;
     if (until != Clock::time_point::max()) {
       const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - Clock::now()).count();
@@ -315,20 +298,21 @@ class RedisStorage final : public Storage {
     }
     if (poll(wanted_.data(), wanted_.size(), timeout) <= 0) return;
     if (wanted_[0].revents != 0) bell_.Quiet();
-    for (size_t i = 0; i < connections_.size(); ++i) connections_[i]->OnEvents(wanted_[i + 1].revents);
+    // Whatever joins meanwhile is polled next time; nothing leaves but in Topology::Tick.
+    for (size_t i = 0; i < polled_.size(); ++i) polled_[i]->OnEvents(wanted_[i + 1].revents);
   }
 
   const pid_t process_ = getpid();
   Bell bell_;
   Messages messages_;
   Surroundings around_;
-  std::vector<std::unique_ptr<Connection>> connections_;
-  size_t next_ = 0;
+  const std::unique_ptr<Topology> topology_;
   std::deque<CallPtr> deadlines_;
   std::vector<CallPtr> taken_;
+  std::vector<Polled*> polled_;
   std::vector<pollfd> wanted_;
 
-  std::atomic<bool> down_{false};  ///< no connection has a chance: not worth a trip to the I/O thread
+  std::atomic<bool> down_{false};  ///< no call has a chance: not worth a trip to the I/O thread
   std::mutex mutex_;
   std::vector<CallPtr> submitted_;
   bool asleep_ = false;  ///< the I/O thread waits, or is about to: ring

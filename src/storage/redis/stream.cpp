@@ -40,8 +40,8 @@ Endpoint UnixEndpoint(const std::string& path) {
   return endpoint;
 }
 
-Stream::Stream(const Endpoint& endpoint, const TlsContext* tls) {
-  if (tls != nullptr) tls_ = tls->NewSession();
+Stream::Stream(const Endpoint& endpoint, const TlsContext* tls, const std::string& host) {
+  if (tls != nullptr) tls_ = tls->NewSession(host);
   fd_ = OpenSocket(endpoint.address.ss_family);
   if (fd_ < 0) {
     FailByErrno("socket");

@@ -21,8 +21,8 @@ Endpoint UnixEndpoint(const std::string& path);
 
 class Stream {
  public:
-  /// Begins to connect. On failure open() is false and fault() says why.
-  Stream(const Endpoint& endpoint, const TlsContext* tls);
+  /// Begins to connect. On failure open() is false and fault() says why. `host` is for TLS.
+  Stream(const Endpoint& endpoint, const TlsContext* tls, const std::string& host);
   ~Stream();
   Stream(const Stream&) = delete;
   Stream& operator=(const Stream&) = delete;

@@ -8,11 +8,11 @@
 #include <memory>
 #include <random>
 #include <string>
-#include <unordered_map>
 
-#include "algorithm/numbers.hpp"
 #include "storage/redis/call.hpp"
 #include "storage/redis/options.hpp"
+#include "storage/redis/router.hpp"
+#include "storage/redis/shared_numbers.hpp"
 #include "storage/redis/tls.hpp"
 #include "storage/storage.hpp"
 
@@ -24,7 +24,8 @@ struct Surroundings {
   const std::function<void()> wake;             ///< any thread
   const std::function<void(Report, const std::string&)> report;
 
-  std::unordered_map<uint32_t, Numbers> known;  ///< what fingerprints of other gateways stand for
+  SharedNumbers numbers{options};
+  Router* router = nullptr;  ///< set before anything is sent
   std::minstd_rand random{std::random_device{}()};
 
   /// How long to wait before the n-th attempt in a row: doubling from 50 ms to 2 s, half of it by chance, so that gateways do not come all at once.

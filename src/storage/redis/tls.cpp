@@ -142,13 +142,13 @@ class Context final : public TlsContext {
  public:
   Context(ContextPtr context, std::string server_name)
       : context_(std::move(context)), server_name_(std::move(server_name)) {}
-  std::unique_ptr<TlsSession> NewSession() const override {
-    return std::make_unique<Session>(context_.get(), server_name_);
+  std::unique_ptr<TlsSession> NewSession(const std::string& host) const override {
+    return std::make_unique<Session>(context_.get(), server_name_.empty() ? host : server_name_);
   }
 
  private:
   const ContextPtr context_;
-  const std::string server_name_;
+  const std::string server_name_;  ///< empty = each server's host
 };
 
 Error Unusable(const char* what, const std::string& file) {
@@ -181,8 +181,7 @@ Result<std::shared_ptr<const TlsContext>> TlsContext::Make(const Options& option
       return Unusable("key", options.key);
   }
   ERR_clear_error();
-  return std::shared_ptr<const TlsContext>(
-      std::make_shared<Context>(std::move(context), options.server_name.empty() ? options.host : options.server_name));
+  return std::shared_ptr<const TlsContext>(std::make_shared<Context>(std::move(context), options.server_name));
 }
 
 #endif

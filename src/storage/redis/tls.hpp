@@ -18,7 +18,8 @@ class TlsContext {
   /// kConfig when a file cannot be used, kUnsupported in a build without TLS.
   static Result<std::shared_ptr<const TlsContext>> Make(const Options& options);
   virtual ~TlsContext() = default;
-  virtual std::unique_ptr<TlsSession> NewSession() const = 0;
+  /// `host`: what the server's certificate has to be for, unless the options say otherwise.
+  virtual std::unique_ptr<TlsSession> NewSession(const std::string& host) const = 0;
 };
 
 /// One connection's. One thread.
