@@ -46,13 +46,13 @@ TEST_F(BreakerAlone, OpensAfterFiveFailuresInARow) {
 
 TEST_F(BreakerAlone, LetsOneProbeThroughAndClosesByItsSuccess) {
   Fail(5);
-  now_ = breaker_.NextChange();
+  now_ = breaker_.NextChange(now_);
   bool is_probe = false;
   EXPECT_TRUE(breaker_.Admits(now_));
   EXPECT_TRUE(Take(&is_probe));
   EXPECT_TRUE(is_probe);
   EXPECT_FALSE(Take()) << "one only";
-  EXPECT_EQ(breaker_.NextChange(), Clock::time_point::max());
+  EXPECT_EQ(breaker_.NextChange(now_), Clock::time_point::max());
   breaker_.Succeeded();
   EXPECT_TRUE(Take(&is_probe));
   EXPECT_FALSE(is_probe);
@@ -63,10 +63,10 @@ TEST_F(BreakerAlone, PausesDoubleUpToTwoSeconds) {
   Fail(5);
   milliseconds longest{50};
   for (int round = 0; round < 9; ++round) {
-    const auto pause = std::chrono::duration_cast<milliseconds>(breaker_.NextChange() - now_);
+    const auto pause = std::chrono::duration_cast<milliseconds>(breaker_.NextChange(now_) - now_);
     EXPECT_GE(pause, longest / 2) << round;
     EXPECT_LE(pause, longest) << round;
-    now_ = breaker_.NextChange();
+    now_ = breaker_.NextChange(now_);
     ASSERT_TRUE(Take());
     Fail(1);
     EXPECT_FALSE(Take()) << "what was under way before says nothing about the probe";
@@ -78,7 +78,7 @@ TEST_F(BreakerAlone, PausesDoubleUpToTwoSeconds) {
 
 TEST_F(BreakerAlone, AProbeIsADecisionAndNothingElse) {
   Fail(5);
-  now_ = breaker_.NextChange();
+  now_ = breaker_.NextChange(now_);
   Call call;
   call.kind = Call::Kind::kPublish;
   EXPECT_FALSE(breaker_.Take(call, now_));

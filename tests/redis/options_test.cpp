@@ -52,6 +52,20 @@ TEST(Url, Sockets) {
   EXPECT_EQ(Good("unix://me:pw@/s").password, "pw");
 }
 
+TEST(Url, Clusters) {
+  const Options options = Good("redis+cluster://me:pw@a:7000,[::1]:7001,c?slot=rule&connections=2");
+  EXPECT_EQ(options.deployment, Deployment::kCluster);
+  ASSERT_EQ(options.places.size(), 3u);
+  EXPECT_EQ(options.places[0], (Place{"a", 7000, ""}));
+  EXPECT_EQ(options.places[1], (Place{"::1", 7001, ""}));
+  EXPECT_EQ(options.places[2], (Place{"c", 6379, ""}));
+  EXPECT_EQ(options.password, "pw");
+  EXPECT_TRUE(options.slot_by_rule);
+  EXPECT_EQ(Shown(options), "redis+cluster://a:7000,[::1]:7001,c:6379");
+  EXPECT_EQ(Shown(options, options.places[1]), "redis://[::1]:7001/0");
+  EXPECT_FALSE(Good("redis+cluster://a/0?slot=scope").slot_by_rule);
+}
+
 TEST(Url, WhatIsWrongIsSaid) {
   const std::pair<const char*, const char*> cases[] = {
       {"", "redis://"},
@@ -82,9 +96,13 @@ TEST(Url, WhatIsWrongIsSaid) {
       {"redis://a,b", "one host"},
       {"unix+cluster:///s", "redis+cluster://"},
       {"redis+ring://a", "redis+cluster://"},
-      {"redis+cluster://a,b", "not supported"},
-      {"redis+sentinel://a/b", "not supported"},
+      {"redis+cluster://", "host is missing"},
+      {"redis+cluster://a,", "host is missing"},
+      {"redis+cluster://a/1", "database 0"},
+      {"redis+cluster://a?db=1", "database 0"},
+      {"redis+cluster://a?slot=user", "scope or rule"},
       {"redis://a?slot=rule", "only redis+cluster://"},
+      {"redis+sentinel://a/b", "not supported"},
       {"redis://a?sentinel_password=p", "only redis+sentinel://"},
   };
   for (const auto& [url, part] : cases) {

@@ -18,31 +18,51 @@
 
 namespace ratel::test {
 
-int FreePort() {
-  const int fd = socket(AF_INET, SOCK_STREAM, 0);
+namespace {
+
+/// The port that a socket was bound to, 0 when it could not be.
+int Bind(int fd, int port) {
   sockaddr_in address{};
   address.sin_family = AF_INET;
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  address.sin_port = htons(static_cast<uint16_t>(port));
   socklen_t size = sizeof address;
   const bool bound = bind(fd, reinterpret_cast<sockaddr*>(&address), size) == 0 &&
                      getsockname(fd, reinterpret_cast<sockaddr*>(&address), &size) == 0;
+  return bound ? ntohs(address.sin_port) : 0;
+}
+
+bool IsFree(int port) {
+  const int fd = socket(AF_INET, SOCK_STREAM, 0);
+  const bool free = Bind(fd, port) != 0;
   close(fd);
-  if (!bound) throw std::runtime_error("no free port");
-  return ntohs(address.sin_port);
+  return free;
+}
+
+}  // namespace
+
+int FreePort(bool with_bus) {
+  for (int attempt = 0; attempt < 100; ++attempt) {
+    const int fd = socket(AF_INET, SOCK_STREAM, 0);
+    const int port = Bind(fd, 0);
+    close(fd);
+    if (port != 0 && (!with_bus || (port + 10000 <= 65535 && IsFree(port + 10000)))) return port;
+  }
+  throw std::runtime_error("no free port");
 }
 
 RedisServer::RedisServer(std::vector<std::string> arguments, bool start) : arguments_(std::move(arguments)) {
   std::string pattern = (std::filesystem::temp_directory_path() / "ratel-redis-XXXXXX").string();
   if (mkdtemp(pattern.data()) == nullptr) throw std::runtime_error("no temporary folder");
   folder_ = pattern;
-  port_ = FreePort();
+  port_ = FreePort(is_node());
   // Somebody else may have taken the port since.
   for (int attempt = 0; start && !running(); ++attempt) {
     try {
       Start();
     } catch (const std::exception&) {
       if (running() || attempt == 2) throw;
-      port_ = FreePort();
+      port_ = FreePort(is_node());
     }
   }
 }
@@ -107,6 +127,8 @@ std::string RedisServer::unix_url(std::string_view options) const {
   return "unix://" + folder_ + "/s?" + std::string(options);
 }
 
+bool RedisServer::is_node() const { return std::ranges::find(arguments_, "--cluster-enabled") != arguments_.end(); }
+
 bool RedisServer::Answers() {
   // An error is an answer, too.
   redisContext* context = redisConnectUnix((folder_ + "/s").c_str());
@@ -118,13 +140,13 @@ bool RedisServer::Answers() {
   return answers;
 }
 
-redisReply* RedisServer::Command(std::initializer_list<std::string_view> arguments) {
+redisReply* RedisServer::Command(const std::vector<std::string>& arguments) {
   redisContext* context = redisConnectUnix((folder_ + "/s").c_str());
   if (context == nullptr || context->err != 0) throw std::runtime_error("no connection to redis-server");
   if (!password.empty()) freeReplyObject(redisCommand(context, "AUTH %s", password.c_str()));
   std::vector<const char*> argv;
   std::vector<size_t> sizes;
-  for (const std::string_view one : arguments) {
+  for (const std::string& one : arguments) {
     argv.push_back(one.data());
     sizes.push_back(one.size());
   }
@@ -136,6 +158,10 @@ redisReply* RedisServer::Command(std::initializer_list<std::string_view> argumen
 }
 
 std::string RedisServer::Do(std::initializer_list<std::string_view> arguments) {
+  return Do(std::vector<std::string>(arguments.begin(), arguments.end()));
+}
+
+std::string RedisServer::Do(const std::vector<std::string>& arguments) {
   redisReply* reply = Command(arguments);
   std::string text = reply->str == nullptr ? "" : std::string(reply->str, static_cast<size_t>(reply->len));
   if (reply->type == REDIS_REPLY_INTEGER) text = std::to_string(reply->integer);
@@ -145,6 +171,14 @@ std::string RedisServer::Do(std::initializer_list<std::string_view> arguments) {
 }
 
 long long RedisServer::Integer(std::initializer_list<std::string_view> arguments) { return std::stoll(Do(arguments)); }
+
+std::string RedisServer::Info(std::string_view section, std::string_view name) {
+  const std::string text = "\n" + Do({"INFO", section});
+  const size_t at = text.find("\n" + std::string(name) + ":");
+  if (at == std::string::npos) return "";
+  const size_t from = at + name.size() + 2;
+  return text.substr(from, text.find('\r', from) - from);
+}
 
 std::vector<std::string> RedisServer::Keys() {
   redisReply* reply = Command({"KEYS", "*"});

@@ -10,8 +10,8 @@
 
 namespace ratel::test {
 
-/// A port that nobody listens on at the moment.
-int FreePort();
+/// A port that nobody listens on at the moment; for a node of a cluster with its bus port, 10000 above.
+int FreePort(bool with_bus = false);
 
 class RedisServer {
  public:
@@ -38,15 +38,19 @@ class RedisServer {
 
   /// One command on a connection of its own; the reply as text, "(error) ..." for an error.
   std::string Do(std::initializer_list<std::string_view> arguments);
+  std::string Do(const std::vector<std::string>& arguments);
   /// Every key, in order.
   std::vector<std::string> Keys();
   long long Integer(std::initializer_list<std::string_view> arguments);
+  /// The value of a line "name:value" of INFO.
+  std::string Info(std::string_view section, std::string_view name);
 
   std::string password;  ///< with which Do logs in
 
  private:
   bool Answers();
-  redisReply* Command(std::initializer_list<std::string_view> arguments);
+  bool is_node() const;
+  redisReply* Command(const std::vector<std::string>& arguments);
 
   std::string folder_;
   int port_ = 0;

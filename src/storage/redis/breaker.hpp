@@ -35,9 +35,9 @@ class Breaker {
   void Failed(Clock::time_point now, bool by_probe);
   /// The server is there again: the next call is the probe.
   void EndPause(Clock::time_point now) noexcept;
-  /// When the pause ends; max when there is none.
-  Clock::time_point NextChange() const noexcept {
-    return state_ == State::kOpen ? until_ : Clock::time_point::max();
+  /// When the pause ends; max when there is none, or it is over.
+  Clock::time_point NextChange(Clock::time_point now) const noexcept {
+    return state_ == State::kOpen && until_ > now ? until_ : Clock::time_point::max();
   }
 
  private:

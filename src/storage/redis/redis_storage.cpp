@@ -261,7 +261,7 @@ class RedisStorage final : public Storage {
     topology_->Each([](Polled& one) { one.Flush(); });
     Expire(now);
     down_.store(!topology_->Accepts(now), std::memory_order_relaxed);
-    Poll();
+    Poll(now);
     return true;
   }
 
@@ -276,8 +276,8 @@ class RedisStorage final : public Storage {
     }
   }
 
-  void Poll() {
-    auto until = topology_->NextTick();
+  void Poll(Clock::time_point now) {
+    auto until = topology_->NextTick(now);
     if (!deadlines_.empty()) until = std::min(until, deadlines_.front()->deadline);
     polled_.clear();
     wanted_.assign(1, {bell_.fd(), POLLIN, 0});

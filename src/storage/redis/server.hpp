@@ -27,7 +27,8 @@ class Server {
   /// Nothing is under way.
   bool idle() const noexcept;
   Clock::time_point last_used() const noexcept { return last_used_; }
-  Clock::time_point NextTick() const noexcept { return breaker_.NextChange(); }
+  /// When Accepts may change by itself.
+  Clock::time_point NextChange(Clock::time_point now) const noexcept { return breaker_.NextChange(now); }
   void Each(const std::function<void(Polled&)>& visit);
   void Drop(const std::string& why);
   void Close(Status status) noexcept;

@@ -16,7 +16,8 @@ class Topology : public Router {
   /// Whether a call has a chance at all.
   virtual bool Accepts(Clock::time_point now) const noexcept = 0;
   virtual void Tick(Clock::time_point now) = 0;
-  virtual Clock::time_point NextTick() const noexcept = 0;
+  /// When Tick or Accepts has something new at the latest, but for what `now` has already brought.
+  virtual Clock::time_point NextTick(Clock::time_point now) const noexcept = 0;
   virtual void Each(const std::function<void(Polled&)>& visit) = 0;
   /// Drops every connection; new ones are made.
   virtual void DropAll(const std::string& why) = 0;
