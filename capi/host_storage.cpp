@@ -77,6 +77,7 @@ class HostStorage final : public Storage {
   }
 
   bool wants_names() const noexcept override { return true; }
+  bool runs_host_code() const noexcept override { return true; }
 
   /// The rest of rl_completion_finish, for a completion whose ticket was taken.
   void Finish(rl_completion& done, rl_status returned) noexcept {

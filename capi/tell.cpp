@@ -37,6 +37,10 @@ rl_metrics ToC(const MetricsSnapshot& in) noexcept {
   out.reloads = in.reloads;
   out.reload_failures = in.reload_failures;
   out.generation = in.generation;
+  out.leased = in.leased;
+  out.cached_denial = in.cached_denial;
+  out.reported_back = in.reported_back;
+  out.unreported = in.unreported;
   return out;
 }
 

@@ -173,6 +173,10 @@ type Metrics struct {
 	Reloads        uint64 // that succeeded
 	ReloadFailures uint64 // that kept the old rule set
 	Generation     uint64
+	Leased         uint64 // of Allowed: from units that were paid for in advance
+	CachedDenial   uint64 // of Denied: the store was not asked again
+	ReportedBack   uint64 // units admitted while the store failed that it was charged for afterwards
+	Unreported     uint64 // units admitted while the store failed that it could not be charged for
 }
 
 // Metrics reads the counters.
@@ -194,6 +198,8 @@ func (l *Limiter) Metrics() (Metrics, error) {
 		StoreErrors: uint64(m.store_errors), UnknownClient: uint64(m.unknown_client), EvictedLive: uint64(m.evicted_live),
 		EvictedIdle: uint64(m.evicted_idle), Keys: uint64(m.keys), Reloads: uint64(m.reloads),
 		ReloadFailures: uint64(m.reload_failures), Generation: uint64(m.generation),
+		Leased: uint64(m.leased), CachedDenial: uint64(m.cached_denial), ReportedBack: uint64(m.reported_back),
+		Unreported: uint64(m.unreported),
 	}, nil
 }
 

@@ -515,6 +515,10 @@ typedef struct rl_metrics {
   uint64_t reloads;         /* that succeeded */
   uint64_t reload_failures; /* that kept the old rule set */
   uint64_t generation;
+  uint64_t leased;        /* of `allowed`: from units that were paid for in advance */
+  uint64_t cached_denial; /* of `denied`: the store was not asked again */
+  uint64_t reported_back; /* units admitted while the store failed that it was charged for afterwards */
+  uint64_t unreported;    /* units admitted while the store failed that it could not be charged for */
 } rl_metrics;
 
 /** Counters of one rule, by its id; they go on when a reload keeps the rule. With `match: all` a request counts for each rule that applied. */

@@ -39,7 +39,7 @@ class StripedCounters {
 enum class RuleCount : uint8_t { kAllowed, kDenied, kNeverFits, kShadowDenied, kExtraCost, kCount };
 
 /// Per registry: what the rules' own counters do not add up to. kMoreAllowed and kMoreDenied: how often a request was counted for a further rule under
-/// `match: all`. kShadowRequests: requests in which a shadow limit would have denied.
+/// `match: all`. kShadowRequests: requests in which a shadow limit would have denied. kReportedBack and kUnreported: units.
 enum class TotalCount : uint8_t {
   kNoRule,
   kMoreAllowed,
@@ -48,6 +48,8 @@ enum class TotalCount : uint8_t {
   kNeverFits,
   kShadowRequests,
   kLocalFallback,
+  kReportedBack,
+  kUnreported,
   kFailOpen,
   kFailClosed,
   kStoreErrors,

@@ -148,47 +148,19 @@ Status Registry::Impl::Finish(const Snapshot& snapshot, const MatchedRules& rule
   if (status == Status::kNoMemory || (status != Status::kOk && local)) return Refuse(status, out);
   const auto uses = buffer.uses.From(first).first(operation.charges.size());
   if (status == Status::kOk) {
+    const Micros asked_at = FloorToMicros(out.now_ns);
     TellInstant(operation, out);
     Conclude(operation.charges, uses, operation.now, out);
+    if (!local && operation.mode == Mode::kSpend) {
+      errands->Answered(asked_at);
+      if (out.allowed) Warm(snapshot, rules, operation.charges, uses, asked_at);
+    }
   } else {
     if (operation.mode == Mode::kSpend) totals.Add(TotalCount::kStoreErrors);
     status = FallBack(snapshot, rules, buffer, first, operation, out);
     if (status != Status::kOk) return Refuse(status, out);
   }
   if (operation.mode == Mode::kSpend) Count(snapshot, rules, operation.charges, uses, tally, out);
-  return Status::kOk;
-}
-
-Status Registry::Impl::FallBack(const Snapshot& snapshot, const MatchedRules& rules, ChargeBuffer& buffer, size_t first,
-                                Operation& operation, Decision& out) noexcept {
-  // Of several rules the strictest policy rules: closed, then local, then open. A rule of shadows has no say.
-  bool closed = false;
-  bool use_local = false;
-  for (const uint32_t index : rules.span()) {
-    const CompiledRule& rule = snapshot.rules()[index];
-    if (!rule.enforced) continue;
-    closed |= rule.source->on_store_error == OnStoreError::kClosed;
-    use_local |= rule.source->on_store_error == OnStoreError::kLocal;
-  }
-  for (Charge& charge : operation.charges) charge.outcome = {};
-  if (closed) {
-    out.source = Source::kFailClosed;
-    out.reason = Reason::kStore;
-    out.retry_after_ns = kNever;
-    return Status::kOk;
-  }
-  if (!use_local) {
-    out.allowed = true;
-    out.source = Source::kFailOpen;
-    return Status::kOk;
-  }
-  const auto uses = buffer.uses.From(first).first(operation.charges.size());
-  const int64_t cost = out.cost;
-  UseLocalNumbers(operation.charges, uses);
-  if (const Status status = fallback->Apply(operation); status != Status::kOk) return status;
-  Conclude(operation.charges, uses, operation.now, out);
-  out.source = Source::kLocalFallback;
-  out.cost = cost;
   return Status::kOk;
 }
 
@@ -245,6 +217,7 @@ void Registry::Impl::NoteStore(Status status) noexcept {
     Say(Log::Level::kWarning, "the storage does not answer; each rule's on_store_error decides");
   } else {
     Say(Log::Level::kInfo, "the storage answers again");
+    errands->StoreIsBack();
   }
 }
 
@@ -256,7 +229,9 @@ Status Registry::Allow(const Request& request, Decision& out) noexcept {
     const CurrentSnapshot::Reader snapshot(impl_->current);
     return impl_->Decide(*snapshot, request, now_ns, Mode::kSpend, out);
   }
-  return impl_->Decide(*impl_->current.Keep(), request, now_ns, Mode::kSpend, out);
+  const Status status = impl_->Decide(*impl_->current.Keep(), request, now_ns, Mode::kSpend, out);
+  impl_->errands->Lend();
+  return status;
 }
 
 Status Registry::AllowRule(uint32_t rule, std::string_view key, int64_t cost, uint64_t now_ns, Decision& out) noexcept {
@@ -319,6 +294,7 @@ void Registry::AllowMany(std::span<const Request> requests, std::span<Decision> 
         impl_->Decide(*snapshot, requests[i], now_ns, Mode::kSpend, out[i]);
       }
     }
+    if (!impl_->local) impl_->errands->Lend();
     return;
   }
   static constexpr size_t kChunk = 32;
@@ -420,8 +396,7 @@ Status Registry::Impl::Settle(const Snapshot& snapshot, const Request& request, 
   Status status;
   std::string names;
   if (decision.source == Source::kLocalFallback) {
-    UseLocalNumbers(operation.charges, buffer.uses.From(0));
-    status = fallback->Apply(operation);
+    status = SettleFallback(snapshot, charged, buffer, operation);
   } else {
     status = ApplyNamed(snapshot, charged, buffer, 0, operation, names);
   }
@@ -460,6 +435,9 @@ Status Registry::Impl::Reset(const Snapshot& snapshot, const Request& request) n
   if (buffer.size() == 0) return Status::kOk;
   Operation operation{buffer.charges.From(0), 0, Mode::kForget};
   if (fallback != nullptr) fallback->Apply(operation);
+  if (ledger != nullptr) {
+    for (const Charge& charge : operation.charges) ledger->Forget(charge.key);
+  }
   std::string names;
   return ApplyNamed(snapshot, request, buffer, 0, operation, names);
 }

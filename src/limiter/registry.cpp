@@ -20,6 +20,10 @@ std::unique_ptr<Registry> Registry::Create(Options&& options) {
   Impl& impl = *registry->impl_;
   auto builtin_clock = options.clock == nullptr ? std::make_unique<BuiltinClock>() : nullptr;
   auto snapshot = Snapshot::Compile(options.rules, impl.book, 1);
+  if (!options.storage->is_local()) {
+    impl.ledger = std::make_unique<Ledger>();
+    impl.errands = std::make_unique<Errands>(*options.storage, *impl.ledger, impl.totals, impl.store_failing);
+  }
   // Nothing below throws: what the options own moves only now.
   impl.storage = std::move(options.storage);
   impl.fallback = std::move(options.fallback);
@@ -41,6 +45,7 @@ std::unique_ptr<Registry> Registry::Create(Options&& options) {
 Registry::~Registry() {
   if (impl_ == nullptr) return;
   impl_->watch.reset();
+  if (impl_->errands != nullptr) impl_->errands->Stop();
   if (impl_->storage != nullptr) impl_->storage->Stop();
   std::unique_lock lock(impl_->in_flight_mutex);
   impl_->in_flight_ended.wait(lock, [this] { return impl_->in_flight == 0; });
@@ -190,12 +195,14 @@ MetricsSnapshot Registry::Metrics(bool with_rules) const {
   out.blocked = totals.Sum(TotalCount::kBlocked);
   out.shadow_denied = totals.Sum(TotalCount::kShadowRequests);
   out.local_fallback = totals.Sum(TotalCount::kLocalFallback);
+  out.reported_back = totals.Sum(TotalCount::kReportedBack);
+  out.unreported = totals.Sum(TotalCount::kUnreported);
   out.fail_open = totals.Sum(TotalCount::kFailOpen);
   out.fail_closed = totals.Sum(TotalCount::kFailClosed);
   out.store_errors = totals.Sum(TotalCount::kStoreErrors);
   out.unknown_client = totals.Sum(TotalCount::kUnknownClient);
-  out.evicted_live = impl_->storage->Counters().evicted_live +
-                     (impl_->fallback != nullptr ? impl_->fallback->Counters().evicted_live : 0);
+  // The fallback's are left out: the share of a key that has to go is full again, which the store makes good.
+  out.evicted_live = impl_->storage->Counters().evicted_live;
   out.evicted_idle = totals.Sum(TotalCount::kEvictedIdle);
   if (impl_->storage->KeyCount(out.keys) != Status::kOk) out.keys = 0;
   out.reloads = totals.Sum(TotalCount::kReloads);

@@ -1,7 +1,6 @@
 // The registry's parts and the steps that its files share.
 #pragma once
 
-#include <algorithm>
 #include <atomic>
 #include <condition_variable>
 #include <memory>
@@ -12,7 +11,9 @@
 #include "limiter/book.hpp"
 #include "limiter/counters.hpp"
 #include "limiter/current.hpp"
+#include "limiter/errands.hpp"
 #include "limiter/evaluation.hpp"
+#include "limiter/ledger.hpp"
 #include "limiter/registry.hpp"
 
 namespace ratel {
@@ -31,6 +32,8 @@ struct Registry::Impl {
   bool readable_keys = false;
   bool local = true;  ///< storage->is_local()
   std::atomic<bool> store_failing{false};
+  std::unique_ptr<Ledger> ledger;    ///< this and the errands: unless the store is local
+  std::unique_ptr<Errands> errands;  // after the ledger and the storage, which it uses
 
   std::mutex reload_mutex;  ///< one reload at a time
   std::atomic<uint64_t> generation{0};
@@ -58,6 +61,12 @@ struct Registry::Impl {
                 Operation& operation, Status status, const Tally& tally, Decision& out) noexcept;
   Status FallBack(const Snapshot& snapshot, const MatchedRules& rules, ChargeBuffer& buffer, size_t first,
                   Operation& operation, Decision& out) noexcept;
+  /// The store has admitted: the local share is charged as well, so that it is not full when the store fails.
+  void Warm(const Snapshot& snapshot, const MatchedRules& rules, std::span<const Charge> charges,
+            std::span<const LimitUse> uses, Micros now) noexcept;
+  /// `operation` settles `request`, which the fallback had admitted: corrects the share and what the store is owed.
+  Status SettleFallback(const Snapshot& snapshot, const Request& request, ChargeBuffer& buffer,
+                        Operation& operation) noexcept;
   Status Settle(const Snapshot& snapshot, const Request& request, const Decision& decision, uint64_t actual,
                 uint64_t now_ns, Decision& out) noexcept;
   Status Reset(const Snapshot& snapshot, const Request& request) noexcept;
@@ -86,18 +95,6 @@ inline Decision Blank(const Snapshot& snapshot, uint64_t now_ns, const MatchedRu
     out.cost = request.cost == kCostOfRule ? 1 : request.cost;
   }
   return out;
-}
-
-/// Turns charges into those of the local share, for the fallback. A cost that the whole limit could admit but the share could not takes all of the
-/// share: a store that is down must not become a denial for ever.
-inline void UseLocalNumbers(std::span<Charge> charges, std::span<const LimitUse> uses) noexcept {
-  for (size_t i = 0; i < charges.size(); ++i) {
-    if (charges[i].cost <= charges[i].numbers->capacity)
-      charges[i].cost = std::min(charges[i].cost, uses[i].numbers->local.capacity);
-    charges[i].numbers = &uses[i].numbers->local;
-    charges[i].version = uses[i].numbers->local_version;
-    charges[i].history = &uses[i].limit->record->local;
-  }
 }
 
 }  // namespace ratel

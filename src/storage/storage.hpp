@@ -105,6 +105,8 @@ class Storage {
 
   /// Whether Charge::name has to be set.
   virtual bool wants_names() const noexcept { return false; }
+  /// Whether what is asked runs the host's code: then it is asked on threads that are inside a call of the host's, and on no others.
+  virtual bool runs_host_code() const noexcept { return false; }
   /// Whether Apply answers at once on the calling thread without I/O.
   virtual bool is_local() const noexcept { return false; }
 };

@@ -167,7 +167,7 @@ static struct fingerprint fingerprint_of(struct world *world) {
     print.peeked[i] = empty;
     print.keys[i] = keys_of(registries[i]);
     assert_int_equal(RL_OK, rl_peek(registries[i], &world->request, &print.peeked[i], NULL));
-    rl_metrics metrics = {sizeof metrics, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0};
+    rl_metrics metrics = {sizeof metrics, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0};
     assert_int_equal(RL_OK, rl_metrics_get(registries[i], &metrics, NULL));
     print.requests += metrics.requests;
   }
@@ -314,7 +314,7 @@ static rl_status problem(world_t *w) {
   return rl_decision_problem(w->embedded, &denied, buffer, sizeof buffer, &needed, &w->err);
 }
 static rl_status metrics_get(world_t *w) {
-  rl_metrics metrics = {sizeof metrics, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0};
+  rl_metrics metrics = {sizeof metrics, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0};
   return rl_metrics_get(w->embedded, &metrics, &w->err);
 }
 static rl_status metrics_rule(world_t *w) {

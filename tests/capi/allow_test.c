@@ -275,7 +275,7 @@ static void a_peek_spends_nothing(void **state) {
   assert_int_equal(RL_OK, rl_peek(registry, &request, &peeked, NULL));
   assert_int_equal(0, peeked.allowed);
   assert_int_equal(200 * MILLISECOND, peeked.retry_after_ns);
-  rl_metrics metrics = {sizeof metrics, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0};
+  rl_metrics metrics = {sizeof metrics, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0};
   assert_int_equal(RL_OK, rl_metrics_get(registry, &metrics, NULL));
   assert_int_equal(5, metrics.requests);
   rl_registry_destroy(registry);

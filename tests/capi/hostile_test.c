@@ -104,7 +104,7 @@ static void handles_of_registries(void **state) {
   rl_decision spent = RL_DECISION_INIT;
   rl_decision denied = RL_DECISION_INIT;
   rl_decision out = RL_DECISION_INIT;
-  rl_metrics metrics = {sizeof metrics, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0};
+  rl_metrics metrics = {sizeof metrics, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0};
   rl_rule_metrics rule_metrics = {sizeof rule_metrics, 0, 0, 0, 0, 0, 0};
   const rl_http http = RL_HTTP_INIT;
   uint64_t number = 0;

@@ -113,7 +113,7 @@ static void record(void *self, int32_t level, const char *bytes, uint64_t size) 
 }
 
 static uint64_t failures_of(rl_registry *registry) {
-  rl_metrics metrics = {sizeof metrics, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0};
+  rl_metrics metrics = {sizeof metrics, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0};
   assert_int_equal(RL_OK, rl_metrics_get(registry, &metrics, NULL));
   return metrics.reload_failures;
 }

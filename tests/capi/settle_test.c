@@ -90,7 +90,7 @@ static void a_settle_is_no_request(void **state) {
   rl_registry *registry = registry_of(ORDERS);
   const rl_decision spent = ask_cost(registry, "ann", START, 4);
   settle(registry, &spent, START, 1);
-  rl_metrics metrics = {sizeof metrics, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0};
+  rl_metrics metrics = {sizeof metrics, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0};
   assert_int_equal(RL_OK, rl_metrics_get(registry, &metrics, NULL));
   assert_int_equal(1, metrics.requests);
   rl_registry_destroy(registry);

@@ -390,7 +390,7 @@ static void a_failing_store_leaves_it_to_the_rule(void **state) {
       assert_int_equal(n < 5, decision.allowed);
       assert_int_equal(RL_SOURCE_LOCAL_FALLBACK, decision.source);
     }
-    rl_metrics metrics = {sizeof metrics, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0};
+    rl_metrics metrics = {sizeof metrics, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0};
     assert_int_equal(RL_OK, rl_metrics_get(registry, &metrics, NULL));
     assert_int_equal(6, metrics.store_errors);
     assert_int_equal(6, metrics.local_fallback);

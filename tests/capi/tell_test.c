@@ -2,7 +2,7 @@
 #include "support.h"
 
 static rl_metrics metrics_of(rl_registry *registry) {
-  rl_metrics metrics = {sizeof metrics, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0};
+  rl_metrics metrics = {sizeof metrics, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0};
   assert_int_equal(RL_OK, rl_metrics_get(registry, &metrics, NULL));
   return metrics;
 }

@@ -91,7 +91,7 @@ static void the_embedded_store(void **state) {
     run_threads(&run, registry, NULL);
     assert_int_equal(0, run.failed);
     assert_int_equal(CAPACITY, run.allowed);
-    rl_metrics metrics = {sizeof metrics, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0};
+    rl_metrics metrics = {sizeof metrics, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0};
     assert_int_equal(RL_OK, rl_metrics_get(registry, &metrics, NULL));
     assert_int_equal(THREADS * ASKS / 4 * 6, metrics.requests);
     assert_int_equal(CAPACITY, metrics.allowed);

@@ -378,16 +378,16 @@ rules:
 
 // B183, B186.
 TEST(Semantics7Rules, OnStoreErrorDecidesWhenTheStorageCannotTell) {
-  Fixture f(kPolicies, true);
+  Fixture f(kPolicies, Store::kRemote);
   EXPECT_EQ(f.Ask("GET", "/local", "u").source, Source::kExact);
   f.failing = true;
   for (int i = 0; i < 2; ++i) {
-    const Decision d = f.Ask("GET", "/local", "u");
+    const Decision d = f.Ask("GET", "/local", "v");
     EXPECT_TRUE(d.allowed);
     EXPECT_EQ(d.source, Source::kLocalFallback);
     EXPECT_EQ(d.capacity, 2u) << "a quarter of the limit";
   }
-  EXPECT_FALSE(f.Ask("GET", "/local", "u").allowed);
+  EXPECT_FALSE(f.Ask("GET", "/local", "v").allowed);
   const Decision open = f.Ask("GET", "/open", "u");
   EXPECT_TRUE(open.allowed);
   EXPECT_EQ(open.source, Source::kFailOpen);
@@ -407,7 +407,8 @@ TEST(Semantics7Rules, OnStoreErrorDecidesWhenTheStorageCannotTell) {
 }
 
 TEST(Semantics5Answer, AFailingStoreDeniesNothingForEver) {
-  Fixture f("instances: 4\nrules:\n  - {name: a, path: /, cost: 10, scope: user, limit: 20, window: 1h}\n", true);
+  Fixture f("instances: 4\nrules:\n  - {name: a, path: /, cost: 10, scope: user, limit: 20, window: 1h}\n",
+            Store::kRemote);
   f.failing = true;
   const Decision first = f.Ask("GET", "/", "u");
   EXPECT_TRUE(first.allowed) << "more than the share takes the whole share";
@@ -428,7 +429,7 @@ rules:
     on_store_error: closed
     limits: [{name: trial, scope: user, limit: 1, window: 1h, shadow: true}]
 )",
-            true);
+            Store::kRemote);
   f.failing = true;
   EXPECT_TRUE(f.Ask("GET", "/", "u").allowed);
 }

@@ -5,8 +5,11 @@
 
 #include <atomic>
 #include <memory>
+#include <mutex>
+#include <set>
 #include <string>
 #include <string_view>
+#include <thread>
 
 #include "config/reader.hpp"
 #include "limiter/registry.hpp"
@@ -37,27 +40,55 @@ inline RuleSet Rules(std::string_view text) {
 /// A store that fails on demand, in front of the embedded one.
 class FailingStorage final : public Storage {
  public:
-  explicit FailingStorage(std::atomic<bool>& failing) : failing_(failing), inner_(MakeMemoryStorage({})) {}
-  Status Apply(Operation& operation) noexcept override { return failing_ ? Status::kStore : inner_->Apply(operation); }
+  /// What tests turn and look at while the registry runs. It outlives the registry.
+  struct Controls {
+    std::atomic<bool> failing{false};
+    std::atomic<bool> losing_replies{false};   ///< of spends: carried out, and told as failed
+    std::atomic<uint64_t> spends_in_spite{0};  ///< a spend of this cost does not fail
+    std::atomic<uint64_t> calls{0};
+    std::atomic<uint64_t> spent{0};  ///< units that were admitted, of all keys
+    std::mutex mutex;
+    std::set<std::thread::id> askers;
+  };
+
+  explicit FailingStorage(Controls& controls, bool is_host = false)
+      : controls_(controls), is_host_(is_host), inner_(MakeMemoryStorage({})) {}
+  Status Apply(Operation& operation) noexcept override {
+    ++controls_.calls;
+    {
+      const std::lock_guard lock(controls_.mutex);
+      controls_.askers.insert(std::this_thread::get_id());
+    }
+    const bool spends = operation.mode == Mode::kSpend;
+    const bool in_spite = spends && operation.charges[0].cost == controls_.spends_in_spite;
+    if (controls_.failing && !in_spite) return Status::kStore;
+    const Status status = inner_->Apply(operation);
+    if (spends && Admits(operation.charges)) controls_.spent += operation.charges[0].cost;
+    return spends && controls_.losing_replies ? Status::kStore : status;
+  }
   Status EvictIdle(Micros cutoff, uint64_t& evicted) noexcept override { return inner_->EvictIdle(cutoff, evicted); }
   Status KeyCount(uint64_t& keys) noexcept override { return inner_->KeyCount(keys); }
   bool wants_names() const noexcept override { return true; }
+  bool runs_host_code() const noexcept override { return is_host_; }
 
  private:
-  std::atomic<bool>& failing_;
+  Controls& controls_;
+  const bool is_host_;
   std::unique_ptr<Storage> inner_;
 };
 
+enum class Store : uint8_t { kEmbedded, kRemote, kHost };
+
 struct Fixture {
-  explicit Fixture(std::string_view text, bool with_failing_storage = false) {
+  explicit Fixture(std::string_view text, Store store = Store::kEmbedded) {
     Registry::Options options;
     options.rules = Rules(text);
     options.clock = std::make_unique<FakeClock>(now);
-    if (with_failing_storage) {
-      options.storage = std::make_unique<FailingStorage>(failing);
-      options.fallback = MakeMemoryStorage({});
-    } else {
+    if (store == Store::kEmbedded) {
       options.storage = MakeMemoryStorage({});
+    } else {
+      options.storage = std::make_unique<FailingStorage>(controls, store == Store::kHost);
+      options.fallback = MakeMemoryStorage({});
     }
     registry = Registry::Create(std::move(options));
   }
@@ -78,7 +109,8 @@ struct Fixture {
   }
 
   std::atomic<uint64_t> now{kStart};
-  std::atomic<bool> failing{false};
+  FailingStorage::Controls controls;
+  std::atomic<bool>& failing = controls.failing;
   std::unique_ptr<Registry> registry;
 };
 

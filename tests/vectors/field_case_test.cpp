@@ -100,7 +100,7 @@ TEST(FieldCases, B183AFailureIsCountedAndLogged) {
   }
 }
 
-// B186: N processes on local limits let through what one budget holds, and the store's own state counts again afterwards.
+// B186: N processes on local limits let through what one budget holds, and the store's own state counts again afterwards, with what was let through.
 TEST(FieldCases, B186EachInstanceTakesItsShareAndRecovers) {
   constexpr uint64_t kLimit = 8;
   constexpr uint64_t kInstances = 4;
@@ -114,12 +114,14 @@ TEST(FieldCases, B186EachInstanceTakesItsShareAndRecovers) {
     EXPECT_EQ(decision.source, RL_SOURCE_LOCAL_FALLBACK);
     local += decision.allowed;
   }
-  EXPECT_EQ(local, kLimit / kInstances);
+  EXPECT_EQ(local, kLimit / kInstances - 1) << "one of the share was spent before";
   outage.down = false;
   const rl_decision again = outage.Ask();
   EXPECT_EQ(again.source, RL_SOURCE_EXACT);
   EXPECT_EQ(again.allowed, 1);
   EXPECT_EQ(again.remaining, kLimit - 2);
+  EXPECT_EQ(outage.Ask().remaining, kLimit - 3 - local) << "the store has been told";
+  EXPECT_EQ(outage.Metrics().reported_back, local);
   EXPECT_EQ(outage.Metrics().local_fallback, 20u);
 }
 

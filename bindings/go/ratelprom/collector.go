@@ -47,6 +47,10 @@ var families = []family{
 	counter("evicted_idle", "Keys dropped by an idle sweep.", func(m ratel.Metrics) uint64 { return m.EvictedIdle }),
 	counter("reloads", "Rule sets put in force by a reload.", func(m ratel.Metrics) uint64 { return m.Reloads }),
 	counter("reload_failures", "Reloads that kept the old rule set.", func(m ratel.Metrics) uint64 { return m.ReloadFailures }),
+	counter("leased", "Allowed from units that were paid for in advance.", func(m ratel.Metrics) uint64 { return m.Leased }),
+	counter("cached_denial", "Denied without asking the store again.", func(m ratel.Metrics) uint64 { return m.CachedDenial }),
+	counter("reported_back", "Units admitted while the store failed that it was told of afterwards.", func(m ratel.Metrics) uint64 { return m.ReportedBack }),
+	counter("unreported", "Units admitted while the store failed that it could not be charged for.", func(m ratel.Metrics) uint64 { return m.Unreported }),
 	gauge("keys", "Keys held.", func(m ratel.Metrics) uint64 { return m.Keys }),
 	gauge("generation", "Number of the rule set in force.", func(m ratel.Metrics) uint64 { return m.Generation }),
 }

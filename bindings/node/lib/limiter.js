@@ -42,7 +42,11 @@ const COUNTERS = [
   'keys',
   'reloads',
   'reloadFailures',
-  'generation'
+  'generation',
+  'leased',
+  'cachedDenial',
+  'reportedBack',
+  'unreported'
 ]
 const RULE_COUNTERS = ['allowed', 'denied', 'neverFits', 'shadowDenied', 'costAllowed']
 

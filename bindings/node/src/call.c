@@ -174,7 +174,7 @@ static napi_value call_out(rn_env *e, const rn_call *call) {
   } else if (call->text) {
     text = rn_text(e, call->text, call->size);
   } else if (call->kind == RN_CALL_METRICS) {
-    counters_out(e, &call->metrics.requests, 18);
+    counters_out(e, &call->metrics.requests, 22);
   } else if (call->kind == RN_CALL_RULE_METRICS) {
     counters_out(e, &call->rule_metrics.allowed, 5);
   }

@@ -219,6 +219,14 @@ export interface Metrics {
   reloads: number
   reloadFailures: number
   generation: number
+  /** Of `allowed`: from units that were paid for in advance. */
+  leased: number
+  /** Of `denied`: the store was not asked again. */
+  cachedDenial: number
+  /** Units admitted while the store failed that it was charged for afterwards. */
+  reportedBack: number
+  /** Units admitted while the store failed that it could not be charged for. */
+  unreported: number
 }
 
 export interface RuleMetrics {

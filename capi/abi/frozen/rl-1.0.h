@@ -366,7 +366,9 @@ RL_API rl_status rl_config_use_memory(rl_config *config, uint64_t max_keys, rl_e
 /** The host's storage in place of the embedded one. Ownership and errors as rl_config_set_clock. */
 RL_API rl_status rl_config_set_storage(rl_config *config, const rl_storage *storage, rl_error *err);
 
-/** A Redis, Valkey, Cluster or Sentinel by URL. RL_E_UNSUPPORTED without RL_FEATURE_REDIS. */
+/** A Redis or Valkey server by URL (docs/redis.md), shared by all processes that have the same secret: rl_config_set_secret has to be called, or rl_registry_create
+ *  answers RL_E_CONFIG. A server that is down is no error. RL_E_INVALID_ARGUMENT for a URL that is wrong; RL_E_UNSUPPORTED without RL_FEATURE_REDIS, for rediss:// without RL_FEATURE_TLS, and
+ *  for clusters and sentinels. */
 RL_API rl_status rl_config_use_redis(rl_config *config, rl_str url, rl_error *err);
 
 /** The secret that keys are hashed with, 16 to 1024 bytes: the same for every process that shares a store. Unset: random, for this registry alone. */
@@ -447,7 +449,7 @@ RL_API rl_status rl_allow_many(rl_registry *registry, const rl_request *requests
 typedef void (*rl_callback)(void *user, const rl_decision *decision);
 
 /** The same, without waiting for the storage. RL_OK: the callback runs exactly once, for the embedded store before this returns and on this thread, for a host storage on the
- *  thread that finishes. Anything else (statuses as rl_allow): it never runs. The request's bytes are not needed after the return. */
+ *  thread that finishes, for Redis on its I/O thread, where nothing may be called that waits for the storage. Anything else (statuses as rl_allow): it never runs. The request's bytes are not needed after the return. */
 RL_API rl_status rl_allow_async(rl_registry *registry, const rl_request *request, rl_callback callback, void *user, rl_error *err);
 
 /** Whether rl_allow would admit it now. Nothing is spent, written or counted, so `remaining`, `reset_after_ns` and the binding limit are those of the state as
@@ -513,6 +515,10 @@ typedef struct rl_metrics {
   uint64_t reloads;         /* that succeeded */
   uint64_t reload_failures; /* that kept the old rule set */
   uint64_t generation;
+  uint64_t leased;        /* of `allowed`: from units that were paid for in advance */
+  uint64_t cached_denial; /* of `denied`: the store was not asked again */
+  uint64_t reported_back; /* units admitted while the store failed that it was charged for afterwards */
+  uint64_t unreported;    /* units admitted while the store failed that it could not be charged for */
 } rl_metrics;
 
 /** Counters of one rule, by its id; they go on when a reload keeps the rule. With `match: all` a request counts for each rule that applied. */

@@ -334,6 +334,10 @@ pub struct rl_metrics {
     pub reloads: u64,
     pub reload_failures: u64,
     pub generation: u64,
+    pub leased: u64,
+    pub cached_denial: u64,
+    pub reported_back: u64,
+    pub unreported: u64,
 }
 
 #[repr(C)]

@@ -110,7 +110,7 @@ fn layout() -> String {
         rl_metrics {
             struct_size, reserved, requests, allowed, denied, never_fits, blocked, shadow_denied, no_rule,
             local_fallback, fail_open, fail_closed, store_errors, unknown_client, evicted_live, evicted_idle, keys,
-            reloads, reload_failures, generation
+            reloads, reload_failures, generation, leased, cached_denial, reported_back, unreported
         }
         rl_http {
             struct_size, header_flags, peer, x_forwarded_for, forwarded, x_forwarded_for_count, forwarded_count

@@ -329,6 +329,14 @@ counters! {
         reload_failures,
         /// The number of the rule set in force.
         generation,
+        /// Of `allowed`: from units that were paid for in advance.
+        leased,
+        /// Of `denied`: the store was not asked again.
+        cached_denial,
+        /// Units admitted while the store failed that it was charged for afterwards.
+        reported_back,
+        /// Units admitted while the store failed that it could not be charged for.
+        unreported,
     }
 }
 

@@ -1,0 +1,152 @@
+#include "limiter/errands.hpp"
+
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <exception>
+#include <system_error>
+
+namespace ratel {
+namespace {
+
+/// How often what fits is asked for again when others were faster.
+constexpr int kMostTries = 4;
+
+}  // namespace
+
+void LatestInstant::Saw(Micros now) noexcept {
+  const auto seen = std::chrono::steady_clock::now();
+  const std::lock_guard lock(lock_);
+  if (now < instant_) return;
+  instant_ = now;
+  seen_ = seen;
+}
+
+Micros LatestInstant::Now() const noexcept {
+  const auto now = std::chrono::steady_clock::now();
+  const std::lock_guard lock(lock_);
+  const auto since = std::chrono::duration_cast<std::chrono::microseconds>(now - seen_).count();
+  return std::min(instant_ + static_cast<Micros>(std::max<int64_t>(since, 0)), kMaxMicros);
+}
+
+Errands::Errands(Storage& storage, Ledger& ledger, TotalCounters& totals, const std::atomic<bool>& store_failing)
+    : storage_(storage), ledger_(ledger), totals_(totals), store_failing_(store_failing) {}
+
+void Errands::Owes(Micros now) noexcept {
+  latest_.Saw(now);
+  if (idle_.load() && !storage_.runs_host_code()) Start();
+}
+
+void Errands::StoreIsBack() noexcept {
+  if (ledger_.count() == 0) return;
+  {
+    const std::lock_guard lock(mutex_);
+    is_back_ = true;
+  }
+  wake_.notify_all();
+}
+
+void Errands::Start() noexcept {
+  const std::lock_guard lock(mutex_);
+  if (stopping_) return;
+  if (thread_.joinable() && process_ == getpid()) {
+    wake_.notify_all();
+    return;
+  }
+  // A child of fork has the object and not the thread.
+  if (thread_.joinable()) thread_.detach();
+  try {
+    process_ = getpid();
+    thread_ = std::thread([this] { Run(); });
+  } catch (const std::system_error&) {
+    // The next one tries again.
+  }
+}
+
+void Errands::Run() noexcept {
+  // The host's signals are for the host's threads.
+  sigset_t all;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, nullptr);
+  auto pause = kLeastPause;
+  std::unique_lock lock(mutex_);
+  while (!stopping_) {
+    idle_ = ledger_.count() == 0;
+    if (idle_) {
+      wake_.wait_for(lock, kMostPause, [this] { return stopping_ || ledger_.count() != 0; });
+      continue;
+    }
+    lock.unlock();
+    const bool answers = One();
+    lock.lock();
+    if (answers) {
+      pause = kLeastPause;
+      continue;
+    }
+    wake_.wait_for(lock, pause, [this] { return stopping_ || is_back_; });
+    is_back_ = false;
+    pause = std::min(2 * pause, kMostPause);
+  }
+}
+
+void Errands::Lend() noexcept {
+  if (ledger_.count() == 0 || !storage_.runs_host_code() || store_failing_.load(std::memory_order_relaxed)) return;
+  if (!lent_.try_lock()) return;
+  if (const auto now = std::chrono::steady_clock::now(); now >= not_before_ && !One()) not_before_ = now + kMostPause;
+  lent_.unlock();
+}
+
+void Errands::Stop() noexcept {
+  {
+    const std::lock_guard lock(mutex_);
+    if (stopping_) return;
+    stopping_ = true;
+  }
+  wake_.notify_all();
+  if (thread_.joinable()) {
+    if (process_ != getpid()) {
+      thread_.detach();
+      return;
+    }
+    thread_.join();
+  }
+  const auto until = std::chrono::steady_clock::now() + kLastWords;
+  while (ledger_.count() != 0 && !store_failing_ && std::chrono::steady_clock::now() < until && One()) {
+  }
+}
+
+bool Errands::One() noexcept {
+  const Micros now = latest_.Now();
+  try {
+    const std::optional<OwedState> state = ledger_.Next(now);
+    return !state || Report(*state, now);
+  } catch (const std::exception&) {
+    return false;  // memory ran out: later
+  }
+}
+
+bool Errands::Report(const OwedState& state, Micros now) noexcept {
+  // A look first: it may fail without harm. What is spent is spent once, whether the reply arrives or not.
+  Charge charge = state.ChargeOf(1);
+  Operation look{{&charge, 1}, now, Mode::kPeek};
+  if (storage_.Apply(look) != Status::kOk) return false;
+  uint64_t units = ledger_.Take(state.key, now);
+  Status status = Status::kOk;
+  for (int tries = 0; tries < kMostTries && units != 0; ++tries) {
+    const uint64_t fits = std::min(units, charge.outcome.remaining);
+    if (fits == 0) break;
+    charge = state.ChargeOf(fits);
+    Operation spend{{&charge, 1}, now, Mode::kSpend};
+    status = storage_.Apply(spend);
+    if (status != Status::kOk) break;
+    if (!charge.outcome.allowed) continue;
+    totals_.Add(TotalCount::kReportedBack, fits);
+    units -= fits;
+    break;
+  }
+  if (units != 0) totals_.Add(TotalCount::kUnreported, units);
+  return status == Status::kOk;
+}
+
+}  // namespace ratel
