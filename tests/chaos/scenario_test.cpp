@@ -1,0 +1,309 @@
+// What may break between gateways and their Redis, each fault under traffic: what is answered meanwhile, how much is admitted above the limit, and that all of it
+// ends by itself.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <optional>
+
+#include "chaos/gateways.hpp"
+#include "chaos/relay.hpp"
+#include "redis/server.hpp"
+
+namespace ratel::test {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr uint64_t kLimit = 400;
+constexpr int kGateways = 4;
+/// What the fallbacks of all gateways together admit: each has its share of the limit, once in the window of a day.
+constexpr uint64_t kShares = kLimit;
+
+bool Long() { return std::getenv("RATEL_CHAOS") != nullptr; }
+
+struct World {
+  Gateways* gateways = nullptr;
+  RedisServer server;
+  FaultyRelay relay{server.port()};
+  std::thread helper;
+
+  explicit World(std::vector<std::string> arguments) : server(std::move(arguments)) {}
+  ~World() {
+    if (helper.joinable()) helper.join();
+  }
+  void DropConnections() { server.Do({"CLIENT", "KILL", "TYPE", "normal"}); }
+};
+
+struct Scenario {
+  const char* name;
+  uint64_t forgotten;  ///< units that the store may forget each time it breaks
+  uint64_t shares;     ///< what the fallbacks may admit, once in the window
+  std::function<void(World&)> breaks;
+  std::function<void(World&)> mends = [](World&) {};
+  std::string options = "deadline_ms=20";
+  bool through_relay = false;
+  const char* policy = "local";
+  std::vector<std::string> arguments = {};
+  bool anonymous = false;        ///< gateways give no user and no password
+  bool nothing_noticed = false;  ///< every answer is exact all the time
+};
+
+void PrintTo(const Scenario& scenario, std::ostream* out) { *out << scenario.name; }
+
+// A server that is there and answers: its machine may still be slow, and that must not count as a fault.
+constexpr const char* kPatient = "deadline_ms=20000";
+
+void Overwrite(World& world) {
+  for (const std::string& key : world.server.Keys()) {
+    world.server.Do({"DEL", key});
+    world.server.Do({"SET", key, "not a state"});
+  }
+}
+
+void Shorten(World& world) {
+  for (const std::string& key : world.server.Keys()) {
+    if (world.server.Do({"TYPE", key}) != "string") continue;
+    const std::string held = world.server.Do({"GET", key});
+    world.server.Do({"SET", key, held.substr(0, held.size() / 2)});
+  }
+}
+
+void MakeLists(World& world) {
+  for (const std::string& key : world.server.Keys()) {
+    world.server.Do({"DEL", key});
+    world.server.Do({"RPUSH", key, "1", "2"});
+  }
+}
+
+void PutOneClockAhead(World& world) { world.gateways->PutFirstClockAhead(std::chrono::hours(1)); }
+
+void DropAgainAndAgain(World& world) {
+  for (int i = 0; i < 20; ++i) {
+    world.DropConnections();
+    std::this_thread::sleep_for(milliseconds(10));
+  }
+}
+
+void KeepBusy(World& world) {
+  world.server.Do({"CONFIG", "SET", "lua-time-limit", "20"});
+  world.helper = std::thread([&] { world.server.Do({"EVAL", "while true do end", "0"}); });
+}
+
+void Unbusy(World& world) {
+  Eventually([&] { return world.server.Do({"SCRIPT", "KILL"}) == "OK"; });
+  world.helper.join();
+}
+
+const std::vector<Scenario>& Scenarios() {
+  static const std::vector<Scenario> scenarios = {
+      {.name = "ScriptFlush",
+       .forgotten = 0,
+       .shares = 0,
+       .breaks =
+           [](World& world) {
+             world.server.Do({"SCRIPT", "FLUSH"});
+           },
+       .options = kPatient,
+       .nothing_noticed = true},
+      {.name = "FlushAll",
+       .forgotten = kLimit,
+       .shares = 0,
+       .breaks = [](World& world) { world.server.Do({"FLUSHALL"}); },
+       .options = kPatient,
+       .nothing_noticed = true},
+      {.name = "KilledAndStartedEmpty",
+       .forgotten = kLimit,
+       .shares = kShares,
+       .breaks = [](World& world) { world.server.Kill(); },
+       .mends = [](World& world) { world.server.Start(); }},
+      {.name = "KilledAndStartedFromItsFile",
+       .forgotten = 0,
+       .shares = kShares,
+       .breaks = [](World& world) { world.server.Kill(); },
+       .mends = [](World& world) { world.server.Start(); },
+       .arguments = {"--appendonly", "yes", "--appendfsync", "always"}},
+      {.name = "Stopped",
+       .forgotten = 0,
+       .shares = kShares,
+       .breaks = [](World& world) { world.server.Pause(); },
+       .mends = [](World& world) { world.server.Resume(); }},
+      {.name = "StoppedUnderClosed",
+       .forgotten = 0,
+       .shares = 0,
+       .breaks = [](World& world) { world.server.Pause(); },
+       .mends = [](World& world) { world.server.Resume(); },
+       .policy = "closed"},
+      {.name = "Busy", .forgotten = 0, .shares = kShares, .breaks = KeepBusy, .mends = Unbusy},
+      {.name = "ConnectionsDropped", .forgotten = 0, .shares = kShares, .breaks = DropAgainAndAgain},
+      {.name = "SlowReplies",
+       .forgotten = 0,
+       .shares = kShares,
+       .breaks = [](World& world) { world.relay.Become(Mood::kSlow); },
+       .mends = [](World& world) { world.relay.Become(Mood::kPass); },
+       .through_relay = true},
+      {.name = "RepliesCut",
+       .forgotten = 0,
+       .shares = kShares,
+       .breaks = [](World& world) { world.relay.Become(Mood::kCut); },
+       .mends = [](World& world) { world.relay.Become(Mood::kPass); },
+       .through_relay = true},
+      {.name = "BytesVanish",
+       .forgotten = 0,
+       .shares = kShares,
+       .breaks = [](World& world) { world.relay.Become(Mood::kSwallow); },
+       .mends = [](World& world) { world.relay.Become(Mood::kPass); },
+       .through_relay = true},
+      {.name = "Loading",
+       .forgotten = 0,
+       .shares = kShares,
+       .breaks = [](World& world) { world.relay.Become(Mood::kRefuse, "LOADING Redis is loading the dataset"); },
+       .mends = [](World& world) { world.relay.Become(Mood::kPass); },
+       .through_relay = true},
+      {.name = "PasswordAdded",
+       .forgotten = 0,
+       .shares = kShares,
+       .breaks =
+           [](World& world) {
+             world.server.Do({"CONFIG", "SET", "requirepass", "one"});
+             world.server.password = "one";
+             world.DropConnections();
+           },
+       .mends =
+           [](World& world) {
+             world.server.Do({"CONFIG", "SET", "requirepass", ""});
+           },
+       .anonymous = true},
+      {.name = "UserLosesItsRights",
+       .forgotten = 0,
+       .shares = kShares,
+       .breaks =
+           [](World& world) {
+             world.server.Do({"ACL", "SETUSER", "limiter", "-evalsha"});
+           },
+       .mends =
+           [](World& world) {
+             world.server.Do({"ACL", "SETUSER", "limiter", "+evalsha"});
+           }},
+      {.name = "WrongPassword",
+       .forgotten = 0,
+       .shares = kShares,
+       .breaks =
+           [](World& world) {
+             world.server.Do({"ACL", "SETUSER", "limiter", "resetpass", ">two"});
+             world.server.Do({"CLIENT", "KILL", "USER", "limiter"});
+           },
+       .mends =
+           [](World& world) {
+             world.server.Do({"ACL", "SETUSER", "limiter", "resetpass", ">one"});
+           }},
+      {.name = "OutOfMemory",
+       .forgotten = 0,
+       .shares = kShares,
+       .breaks =
+           [](World& world) {
+             world.server.Do({"CONFIG", "SET", "maxmemory", "1"});
+           },
+       .mends =
+           [](World& world) {
+             world.server.Do({"CONFIG", "SET", "maxmemory", "0"});
+           }},
+      {.name = "ReadOnly",
+       .forgotten = 0,
+       .shares = kShares,
+       .breaks =
+           [](World& world) {
+             world.server.Do({"REPLICAOF", "127.0.0.1", "1"});
+           },
+       .mends =
+           [](World& world) {
+             world.server.Do({"REPLICAOF", "NO", "ONE"});
+           }},
+      {.name = "ForeignValues",
+       .forgotten = kLimit,
+       .shares = 0,
+       .breaks = Overwrite,
+       .options = kPatient,
+       .nothing_noticed = true},
+      {.name = "CutValues",
+       .forgotten = kLimit,
+       .shares = 0,
+       .breaks = Shorten,
+       .options = kPatient,
+       .nothing_noticed = true},
+      {.name = "OtherTypes",
+       .forgotten = kLimit,
+       .shares = 0,
+       .breaks = MakeLists,
+       .options = kPatient,
+       .nothing_noticed = true},
+      {.name = "OneClockAnHourAhead",
+       .forgotten = 0,
+       .shares = 0,
+       .breaks = PutOneClockAhead,
+       .options = kPatient,
+       .nothing_noticed = true},
+      // An hour of a day's limit comes back early, once.
+      {.name = "OneClockAnHourAheadByTheCallersTime",
+       .forgotten = kLimit / 24 + 1,
+       .shares = 0,
+       .breaks = PutOneClockAhead,
+       .options = "deadline_ms=20000&time=caller",
+       .nothing_noticed = true},
+  };
+  return scenarios;
+}
+
+class Chaos : public testing::TestWithParam<Scenario> {};
+INSTANTIATE_TEST_SUITE_P(Faults, Chaos, testing::ValuesIn(Scenarios()),
+                         [](const auto& each) { return std::string(each.param.name); });
+
+std::string UrlOf(const World& world, const Scenario& scenario) {
+  const int port = scenario.through_relay ? world.relay.port() : world.server.port();
+  return std::string("redis://") + (scenario.anonymous ? "" : "limiter:one@") + "127.0.0.1:" + std::to_string(port) +
+         "/0?" + scenario.options;
+}
+
+TEST_P(Chaos, IsOutlived) {
+  const Scenario& scenario = GetParam();
+  World world(scenario.arguments);
+  // A server that is started again knows no users.
+  const auto add_user = [&] { world.server.Do({"ACL", "SETUSER", "limiter", "on", ">one", "~*", "+@all"}); };
+  add_user();
+  Gateways gateways(kGateways, RulesOf(kLimit, kGateways, scenario.policy), UrlOf(world, scenario));
+  world.gateways = &gateways;
+  ASSERT_TRUE(Eventually([&] { return gateways.AllExact() && gateways.allowed() >= kLimit / 2; })) << scenario.name;
+
+  const int times = Long() ? 3 : 1;
+  milliseconds longest_until_exact{0};
+  for (int time = 0; time < times; ++time) {
+    gateways.Enter(kDuring);
+    scenario.breaks(world);
+    std::this_thread::sleep_for(milliseconds(Long() ? 3000 : 300));
+    scenario.mends(world);
+    add_user();
+    const auto mended = std::chrono::steady_clock::now();
+    gateways.Enter(kAfter);
+    ASSERT_TRUE(Eventually([&] { return gateways.AllExact(); })) << scenario.name << " is not recovered from";
+    longest_until_exact = std::max(longest_until_exact,
+                                   std::chrono::duration_cast<milliseconds>(std::chrono::steady_clock::now() - mended));
+  }
+  // Until the budget is spent and all know it.
+  EXPECT_TRUE(Eventually([&] { return gateways.AllDenied(); })) << scenario.name;
+  gateways.Stop();
+
+  const uint64_t above = gateways.allowed() > kLimit ? gateways.allowed() - kLimit : 0;
+  const uint64_t bound = scenario.forgotten * static_cast<uint64_t>(times) + scenario.shares;
+  const Answers during = gateways.answers(kDuring);
+  std::printf("| %s | %s | %.1f | %llu of %llu | %lld |\n", scenario.name, during.ToText().c_str(),
+              static_cast<double>(during.longest.count()) / 1000.0, static_cast<unsigned long long>(above),
+              static_cast<unsigned long long>(bound), static_cast<long long>(longest_until_exact.count()));
+  EXPECT_LE(above, bound) << scenario.name;
+  const uint64_t exact = during.by_source[RL_SOURCE_EXACT];
+  if (scenario.nothing_noticed)
+    EXPECT_EQ(exact, during.allowed + during.denied) << during.ToText();
+  else
+    EXPECT_LT(exact, during.allowed + during.denied) << "nothing broke";
+}
+
+}  // namespace
+}  // namespace ratel::test
