@@ -80,12 +80,6 @@ class Batch {
   Room<AttributeView, kAttributes> room_;
 };
 
-template <class T>
-T* ElementAt(T* first, uint32_t stride, uint64_t index) noexcept {
-  using Byte = std::conditional_t<std::is_const_v<T>, const char, char>;
-  return reinterpret_cast<T*>(reinterpret_cast<Byte*>(first) + index * stride);
-}
-
 rl_status AllowMany(rl_registry* registry, const rl_request* requests, uint32_t count, rl_decision* out,
                     const ErrorOut& error) {
   if (const rl_status status = CheckHandle(registry, "registry", error)) return status;

@@ -25,6 +25,7 @@ inline constexpr uint64_t kConfigMagic = 0x7261'7465'6c43'6667;
 inline constexpr uint64_t kRegistryMagic = 0x7261'7465'6c52'6567;
 inline constexpr uint64_t kOpMagic = 0x7261'7465'6c4f'7001;
 inline constexpr uint64_t kCompletionMagic = 0x7261'7465'6c44'6f6e;
+inline constexpr uint64_t kQueueMagic = 0x7261'7465'6c51'7565;
 
 template <class Handle>
 bool IsLive(const Handle* handle) noexcept {

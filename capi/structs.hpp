@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <type_traits>
 
 #include "guard.hpp"
 #include "ratel/rl.h"
@@ -122,6 +123,13 @@ void Give(const T& value, T* out, uint32_t size) noexcept {
 template <class T>
 void Give(const T& value, T* out) noexcept {
   Give(value, out, out->struct_size);
+}
+
+/// An element of an array whose elements lie `stride` bytes apart.
+template <class T>
+T* ElementAt(T* first, uint32_t stride, uint64_t index) noexcept {
+  using Byte = std::conditional_t<std::is_const_v<T>, const char, char>;
+  return reinterpret_cast<T*>(reinterpret_cast<Byte*>(first) + index * stride);
 }
 
 }  // namespace ratel::capi

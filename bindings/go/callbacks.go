@@ -152,17 +152,3 @@ func ratelGoCount(self C.uintptr_t, keys *C.uint64_t) C.rl_status {
 	*keys = C.uint64_t(count)
 	return status
 }
-
-// answer is what an asynchronous decision comes to.
-type answer struct {
-	decision Decision
-	status   C.rl_status
-}
-
-//export ratelGoDecided
-func ratelGoDecided(self C.uintptr_t, decision *C.rl_decision) {
-	handle := cgo.Handle(self)
-	answers := handle.Value().(chan answer)
-	handle.Delete()
-	answers <- answer{decisionOf(decision), decision.status}
-}

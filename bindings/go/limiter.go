@@ -11,7 +11,6 @@ import (
 	"context"
 	"math"
 	"runtime"
-	"runtime/cgo"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -26,7 +25,7 @@ type core struct {
 	registry *C.rl_registry
 	host     *host
 	leaf     bool
-	async    bool
+	asked    *asked       // nil unless decisions may wait for a network
 	users    atomic.Int64 // calls under way, plus closed
 	ended    sync.Once
 }
@@ -52,10 +51,17 @@ func New(rules RuleSource, options ...Option) (*Limiter, error) {
 	if err := b.load(rules); err != nil {
 		return nil, err
 	}
-	c := &core{host: b.host, leaf: b.leaf, async: b.async}
+	c := &core{host: b.host, leaf: b.leaf}
 	var detail *C.rl_error
 	if err := b.fault(C.ratel_create(b.config, &c.registry, &detail), detail); err != nil {
 		return nil, err
+	}
+	if b.async {
+		var err error
+		if c.asked, err = newAsked(); err != nil {
+			C.rl_registry_destroy(c.registry)
+			return nil, err
+		}
 	}
 	l := &Limiter{c}
 	runtime.AddCleanup(l, (*core).close, c)
@@ -87,7 +93,14 @@ func (c *core) close() {
 	}
 }
 
-func (c *core) end() { c.ended.Do(func() { C.rl_registry_destroy(c.registry) }) }
+func (c *core) end() {
+	c.ended.Do(func() {
+		C.rl_registry_destroy(c.registry)
+		if c.asked != nil {
+			c.asked.shutdown()
+		}
+	})
+}
 
 // begin counts a call in; each is followed by release.
 func (l *Limiter) begin() (*core, error) {
@@ -170,7 +183,7 @@ func (c *core) allowLeaf(r *Request, cost int64) (Decision, error) {
 
 // allowWithHost is allowLeaf for an engine that waits for a storage or calls back into Go. It releases the core.
 func (c *core) allowWithHost(ctx context.Context, r Request, cost int64) (Decision, error) {
-	if c.async {
+	if c.asked != nil {
 		return c.allowAsync(ctx, r, cost)
 	}
 	defer c.release()
@@ -186,35 +199,30 @@ func (c *core) allowWithHost(ctx context.Context, r Request, cost int64) (Decisi
 
 // allowAsync parks this goroutine, and no thread, until the answer comes. It releases the core.
 func (c *core) allowAsync(ctx context.Context, r Request, cost int64) (Decision, error) {
-	answers := make(chan answer, 1)
-	if err := c.ask(r, cost, answers); err != nil {
+	tag, place := c.asked.begin()
+	if err := c.ask(&r, cost, tag); err != nil {
+		c.asked.withdraw(tag)
 		c.release()
 		return Decision{}, err
 	}
 	select {
-	case got := <-answers:
+	case got := <-place:
+		answers.Put(place)
 		c.release()
 		return got.decision, failure(got.status, nil)
 	case <-ctx.Done():
-		go func() {
-			<-answers
-			c.release()
-		}()
+		c.asked.giveUp(tag, place, c.release)
 		return Decision{}, ctx.Err()
 	}
 }
 
-func (c *core) ask(r Request, cost int64, answers chan answer) error {
+func (c *core) ask(r *Request, cost int64, tag uint32) error {
 	var detail *C.rl_error
 	attributes := packAttributes(r.Attributes)
 	defer attributes.giveBack()
 	bytes, sizes, count := attributes.attributes()
-	handle := cgo.NewHandle(answers)
-	status := C.ratel_allow_async(c.registry, C.uint64_t(nanoseconds(r.Time)), C.int64_t(cost), C.uint32_t(r.Rule),
-		r.Method, r.Path, r.User, r.APIKey, r.IP, r.Key, bytes, sizes, count, C.uintptr_t(handle), &detail)
-	if status != C.RL_OK {
-		handle.Delete()
-	}
+	status := C.ratel_allow_queued(c.registry, C.uint64_t(nanoseconds(r.Time)), C.int64_t(cost), C.uint32_t(r.Rule),
+		r.Method, r.Path, r.User, r.APIKey, r.IP, r.Key, bytes, sizes, count, c.asked.queue, C.uint64_t(tag), &detail)
 	return failure(status, detail)
 }
 

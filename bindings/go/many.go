@@ -62,7 +62,7 @@ func (l *Limiter) allowMany(ctx context.Context, requests []Request, costs []int
 	if err != nil {
 		return nil, err
 	}
-	if c.async {
+	if c.asked != nil {
 		c.release()
 		return l.allowEach(ctx, requests, costs)
 	}

@@ -10,6 +10,7 @@ import (
 
 // What rl.h has and this binding does not call, with the reason.
 var leftOut = map[string]string{
+	"rl_allow_async":  "answers that come later are taken from a queue, many at a time",
 	"rl_config_clear": "a config lives for one New, Reload or Diff here",
 }
 

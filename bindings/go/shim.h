@@ -181,17 +181,22 @@ static rl_status ratel_allow_http(rl_registry *registry, RATEL_REQUEST, uint32_t
   return status;
 }
 
-extern void ratelGoDecided(uintptr_t self, rl_decision *decision);
-
-static void ratel_decided(void *self, const rl_decision *decision) {
-  rl_decision copy = *decision;
-  ratelGoDecided((uintptr_t)self, &copy);
+static rl_status ratel_queue_create(rl_completion_queue **out, rl_error **err) {
+  RATEL_CALL(err, rl_completion_queue_create(0, NULL, NULL, out, &error));
 }
 
-static rl_status ratel_allow_async(rl_registry *registry, RATEL_REQUEST, uintptr_t self, rl_error **err) {
+static rl_status ratel_allow_queued(rl_registry *registry, RATEL_REQUEST, rl_completion_queue *queue, uint64_t tag,
+                                    rl_error **err) {
   RATEL_REQUEST_BEGIN;
-  const rl_status status = rl_allow_async(registry, &request, ratel_decided, (void *)self, &error);
+  const rl_status status = rl_allow_queued(registry, &request, queue, tag, &error);
   RATEL_REQUEST_END(err);
+}
+
+/* Waits for the first answer; anything but RL_OK is the end. */
+static rl_status ratel_drain(rl_completion_queue *queue, uint64_t *tags, rl_decision *out, uint32_t capacity,
+                             uint32_t *count) {
+  for (uint32_t i = 0; i < capacity; ++i) out[i].struct_size = sizeof out[i];
+  return rl_completion_queue_drain(queue, tags, out, capacity, RL_WAIT_FOREVER, count, NULL);
 }
 
 /* One of many requests without its strings: those of all lie in a row, six of each and then its attributes. */

@@ -8,7 +8,7 @@
  *              is an answer: the status is RL_OK and `allowed` is 0.
  *  Errors      `err` is optional (NULL), owned by the caller, and filled only when the status is not RL_OK.
  *              Nothing is kept in globals or in thread-locals.
- *  Handles     rl_config, rl_registry, rl_op and rl_completion are opaque. Out parameters are set to NULL on failure.
+ *  Handles     rl_config, rl_registry, rl_completion_queue, rl_op and rl_completion are opaque. Out parameters are set to NULL on failure.
  *              Every destroy takes NULL.
  *  Structs     A struct that may grow starts with `struct_size`: set it to sizeof (the RL_*_INIT macros do). Fields are
  *              only ever appended, zero means "as before". Input with a non-zero tail that this library does not
@@ -78,7 +78,7 @@ typedef int32_t rl_status;
 #define RL_E_BUFFER_TOO_SMALL (-8) /* see `needed` */
 #define RL_E_ABI (-9)              /* a struct_size or a struct's tail that this library cannot honour */
 #define RL_E_STATE (-10)           /* not now: wrong order of calls, or misuse of a handle that could be detected */
-#define RL_E_CANCELLED (-11)       /* the registry was destroyed before the answer came */
+#define RL_E_CANCELLED (-11)       /* the registry was destroyed before the answer came, or the queue was shut down */
 #define RL_E_INTERNAL (-12)        /* a fault of Ratel itself */
 
 /** The name of a status, such as "RL_E_CONFIG"; "RL_E_UNKNOWN" for any other number. Static. */
@@ -471,6 +471,38 @@ RL_API rl_status rl_reset(rl_registry *registry, const rl_request *request, rl_e
 /** Why the answer is what it is: normal form of the path, rule matched and rules passed over, key parts, state before and after, the wait. Nothing is
  *  spent. `flags`: 0 or RL_TEXT_JSON. Statuses as rl_allow, RL_E_STORE, RL_E_BUFFER_TOO_SMALL. */
 RL_API rl_status rl_explain(rl_registry *registry, const rl_request *request, uint32_t flags, char *buffer, uint64_t capacity, uint64_t *needed, rl_error *err);
+
+/* ======================================================================================================
+ * Completion queue: answers to collect, many at a time, in place of a callback for each. Any threads
+ * ====================================================================================================== */
+
+typedef struct rl_completion_queue rl_completion_queue;
+
+/** Called when an answer comes to a queue that had none, on the thread that brought it and with no lock held: hand it on (write to an eventfd, post to a loop)
+ *  and return. It may also come when somebody has drained the queue meanwhile. Not from in here: rl_completion_queue_destroy, and what waits for a storage. */
+typedef void (*rl_wake)(void *user);
+
+/** An empty queue, for questions to any number of registries. `capacity`: how many questions may be asked and not drained at once; 0 = no bound. `wake` is optional; `user`
+ *  is its argument and stays the caller's. RL_E_NO_MEMORY. */
+RL_API rl_status rl_completion_queue_create(uint32_t capacity, rl_wake wake, void *user, rl_completion_queue **out, rl_error *err);
+
+/** Ends it. No other call on it may be under way or follow, but questions may be: their answers are dropped, and so are those that nobody drained. A wake that runs is waited
+ *  for. */
+RL_API void rl_completion_queue_destroy(rl_completion_queue *queue);
+
+/** No more questions: rl_allow_queued answers RL_E_CANCELLED from now on. What was asked still comes. Wakes everybody who waits in drain. */
+RL_API rl_status rl_completion_queue_shutdown(rl_completion_queue *queue);
+
+/** rl_allow_async with the answer in a queue. RL_OK: drain gives `tag` and the answer exactly once, with RL_E_CANCELLED as the decision's status when the registry is destroyed before; for the
+ *  embedded store it is there when this returns. Anything else: never. RL_E_STATE when the queue is full, RL_E_CANCELLED when it is shut down, the others as rl_allow. The
+ *  request's bytes are not needed after the return. */
+RL_API rl_status rl_allow_queued(rl_registry *registry, const rl_request *request, rl_completion_queue *queue, uint64_t tag, rl_error *err);
+
+#define RL_WAIT_FOREVER UINT32_MAX
+
+/** Takes up to `capacity` answers, in the order in which they came: tags[i] goes with out[i], elements lie out[0].struct_size bytes apart. Waits for the first up to
+ *  `timeout_ms` (0 = not at all, or RL_WAIT_FOREVER). RL_OK with *count 0: the time is over. RL_E_CANCELLED: the queue is shut down and every answer has been taken. */
+RL_API rl_status rl_completion_queue_drain(rl_completion_queue *queue, uint64_t *tags, rl_decision *out, uint32_t capacity, uint32_t timeout_ms, uint32_t *count, rl_error *err);
 
 /* ======================================================================================================
  * Telling. Any threads

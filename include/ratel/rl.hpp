@@ -221,7 +221,54 @@ struct RegistryDeleter {
   void operator()(rl_registry* registry) const noexcept { rl_registry_destroy(registry); }
 };
 
+inline void Wake(void* self) noexcept { (*static_cast<std::function<void()>*>(self))(); }
+struct QueueDeleter {
+  void operator()(rl_completion_queue* queue) const noexcept { rl_completion_queue_destroy(queue); }
+};
+
 }  // namespace detail
+
+/// Answers to collect, many at a time. Any threads; can be moved while no other thread uses it.
+class CompletionQueue {
+ public:
+  struct Answer {
+    std::uint64_t tag = 0;
+    Decision decision;  ///< look at Raw().status first
+  };
+
+  /// `wake` is called when an answer comes to an empty queue, on the thread that brought it.
+  explicit CompletionQueue(std::uint32_t capacity = 0, std::function<void()> wake = {})
+      : wake_(wake ? std::make_unique<std::function<void()>>(std::move(wake)) : nullptr) {
+    rl_completion_queue* queue = nullptr;
+    detail::Check([&](rl_error* e) {
+      return rl_completion_queue_create(capacity, wake_ ? detail::Wake : nullptr, wake_.get(), &queue, e);
+    });
+    queue_.reset(queue);
+  }
+
+  /// `out` gets up to `most` answers, none when the time is over. False: shut down, and all have been taken.
+  bool Drain(std::vector<Answer>& out, std::chrono::milliseconds timeout, std::uint32_t most = 64) {
+    std::vector<std::uint64_t> tags(most);
+    std::vector<rl_decision> answers(most, rl_decision RL_DECISION_INIT);
+    const std::uint32_t wait = timeout.count() < 0 || timeout.count() >= RL_WAIT_FOREVER
+                                   ? RL_WAIT_FOREVER
+                                   : static_cast<std::uint32_t>(timeout.count());
+    std::uint32_t count = 0;
+    rl_error error = RL_ERROR_INIT;
+    const rl_status status = rl_completion_queue_drain(Raw(), tags.data(), answers.data(), most, wait, &count, &error);
+    if (status != RL_OK && status != RL_E_CANCELLED) throw Error(error);
+    out.clear();
+    for (std::uint32_t i = 0; i < count; ++i) out.push_back({tags[i], Decision(answers[i])});
+    return status == RL_OK;
+  }
+  void Shutdown() noexcept { static_cast<void>(rl_completion_queue_shutdown(Raw())); }
+
+  rl_completion_queue* Raw() const noexcept { return queue_.get(); }
+
+ private:
+  std::unique_ptr<std::function<void()>> wake_;  // before the queue, which calls it
+  std::unique_ptr<rl_completion_queue, detail::QueueDeleter> queue_;
+};
 
 /// Collects rules, callbacks and the choice of a storage. One thread at a time; can be moved.
 class Config {
@@ -380,6 +427,11 @@ class Registry {
       delete user;
       throw;
     }
+  }
+  /// The answer comes to `queue` with `tag` exactly once, unless this throws.
+  void AllowQueued(const Request& request, const CompletionQueue& queue, std::uint64_t tag) const {
+    const rl_request raw = request.Raw();
+    detail::Check([&](rl_error* e) { return rl_allow_queued(Raw(), &raw, queue.Raw(), tag, e); });
   }
   Decision Peek(const Request& request) const {
     const rl_request raw = request.Raw();

@@ -93,6 +93,7 @@ struct world {
   rl_registry *embedded;
   rl_registry *hosted;
   struct map_store map;
+  rl_completion_queue *queue;
   rl_request request; /* for the log rule */
   rl_decision spent;  /* by that request on the registry that is asked */
   rl_decision out;
@@ -102,6 +103,7 @@ struct world {
   /* What a call made. */
   rl_config *new_config;
   rl_registry *new_registry;
+  rl_completion_queue *new_queue;
 };
 
 static char file_path[] = "ratel-capi-XXXXXX";
@@ -134,6 +136,7 @@ static void set_up_world(struct world *world) {
   world->other = config_of(OTHER_RULES);
   world->embedded = registry_of(RULES);
   world->hosted = registry_on(&storage, RULES, 0);
+  assert_int_equal(RL_OK, rl_completion_queue_create(0, NULL, NULL, &world->queue, NULL));
   world->request = request_of("ann", START);
   world->request.path = BYTES("/log/7");
   assert_int_equal(RL_OK, rl_allow(world->embedded, &world->request, &world->spent, NULL));
@@ -147,6 +150,8 @@ static void tear_down_world(struct world *world) {
   rl_config_destroy(world->other);
   rl_registry_destroy(world->embedded);
   rl_registry_destroy(world->hosted);
+  rl_completion_queue_destroy(world->queue);
+  rl_completion_queue_destroy(world->new_queue);
   assert_int_equal(0, world->map.overflow);
 }
 
@@ -291,6 +296,18 @@ static rl_status allow_async_hosted(world_t *w) {
   w->request.attribute_count = 0;
   return status == RL_OK ? w->out.status : status;
 }
+static rl_status queue_create(world_t *w) { return rl_completion_queue_create(8, NULL, NULL, &w->new_queue, &w->err); }
+static rl_status queued(world_t *w, rl_registry *registry) {
+  rl_decision out = RL_DECISION_INIT;
+  uint64_t tag;
+  uint32_t count;
+  const rl_status status = rl_allow_queued(registry, &w->request, w->queue, 1, &w->err);
+  const rl_status drained = rl_completion_queue_drain(w->queue, &tag, &out, 1, 0, &count, &w->err);
+  if (drained != RL_OK || count != (status == RL_OK ? 1 : 0)) return RL_E_INTERNAL;
+  return status == RL_OK ? out.status : status;
+}
+static rl_status allow_queued(world_t *w) { return queued(w, w->embedded); }
+static rl_status allow_queued_hosted(world_t *w) { return queued(w, w->hosted); }
 static rl_status peek(world_t *w) { return rl_peek(w->embedded, &w->request, &w->out, &w->err); }
 static rl_status peek_hosted(world_t *w) { return rl_peek(w->hosted, &w->request, &w->out, &w->err); }
 static rl_status settle(world_t *w) { return rl_settle(w->embedded, &w->request, &w->spent, 2, &w->out, &w->err); }
@@ -388,6 +405,9 @@ static const struct entry kEntries[] = {
     CALL(allow_many_hosted),
     CALL(allow_async),
     CALL(allow_async_hosted),
+    CALL(queue_create),
+    CALL(allow_queued),
+    CALL(allow_queued_hosted),
     CALL(peek),
     CALL(peek_hosted),
     CALL(settle),

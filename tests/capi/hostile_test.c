@@ -11,6 +11,7 @@
 static uint64_t zeros[64];
 static rl_config *good_config;
 static rl_registry *good_registry;
+static rl_completion_queue *good_queue;
 
 /* Handles that are none: NULL, a pointer into nothing, one that is not aligned, a handle of another kind. */
 static void *const kNull = NULL;
@@ -21,6 +22,7 @@ static int set_up(void **state) {
   (void)state;
   good_config = config_of(ORDERS);
   good_registry = registry_of(ORDERS);
+  if (rl_completion_queue_create(0, NULL, NULL, &good_queue, NULL) != RL_OK) return -1;
   bad_handles[0] = kNull;
   bad_handles[1] = zeros;
   bad_handles[2] = (char *)zeros + 3;
@@ -31,7 +33,12 @@ static int tear_down(void **state) {
   (void)state;
   /* All of it has changed nothing. */
   rl_decision decision = ask(good_registry, "ann", START);
-  const int unchanged = decision.remaining == 4 && decision.generation == 1 && keys_of(good_registry) == 1;
+  uint64_t tag;
+  uint32_t answers;
+  const int drained = rl_completion_queue_drain(good_queue, &tag, &decision, 1, 0, &answers, NULL) == RL_OK;
+  const int unchanged =
+      decision.remaining == 4 && decision.generation == 1 && keys_of(good_registry) == 1 && drained && answers == 0;
+  rl_completion_queue_destroy(good_queue);
   rl_config_destroy(good_config);
   rl_registry_destroy(good_registry);
   return unchanged ? 0 : -1;
@@ -125,6 +132,7 @@ static void handles_of_registries(void **state) {
   REGISTRY(rl_allow(handle, &request, &out, &err));
   REGISTRY(rl_allow_many(handle, &request, 1, &out, &err));
   REGISTRY(rl_allow_async(handle, &request, never_called, &calls, &err));
+  REGISTRY(rl_allow_queued(handle, &request, good_queue, 1, &err));
   REGISTRY(rl_peek(handle, &request, &out, &err));
   REGISTRY(rl_settle(handle, &request, &spent, 1, &out, &err));
   REGISTRY(rl_reset(handle, &request, &err));
@@ -163,6 +171,30 @@ static void handles_of_operations(void **state) {
   assert_int_equal(0, cell.write);
 }
 
+static void handles_of_queues(void **state) {
+  (void)state;
+  const rl_request request = request_of("ann", START);
+  rl_decision out = RL_DECISION_INIT;
+  uint64_t tag = 7;
+  uint32_t count = 7;
+#define QUEUE(call) WITH_BAD_HANDLES(rl_completion_queue, good_config, call)
+  QUEUE(rl_allow_queued(good_registry, &request, handle, 1, &err));
+  QUEUE(rl_completion_queue_drain(handle, &tag, &out, 1, RL_WAIT_FOREVER, &count, &err));
+  assert_int_equal(0, count);
+  assert_int_equal(7, tag);
+  for (int h = 0; h < HANDLES; ++h) {
+    assert_int_equal(deserved(bad_handles[h]), rl_completion_queue_shutdown(bad_handles[h]));
+    rl_completion_queue_destroy(bad_handles[h]);
+  }
+  INVALID(rl_completion_queue_create(0, NULL, NULL, NULL, &err));
+  INVALID(rl_completion_queue_drain(good_queue, NULL, &out, 1, 0, &count, &err));
+  INVALID(rl_completion_queue_drain(good_queue, &tag, NULL, 1, 0, &count, &err));
+  INVALID(rl_completion_queue_drain(good_queue, &tag, &out, 0, 0, &count, &err));
+  INVALID(rl_completion_queue_drain(good_queue, &tag, &out, 1, 0, NULL, &err));
+  out.struct_size = 3;
+  REFUSED(RL_E_ABI, rl_completion_queue_drain(good_queue, &tag, &out, 1, 0, &count, &err));
+}
+
 static void missing_pointers(void **state) {
   (void)state;
   const rl_request request = request_of("ann", START);
@@ -196,6 +228,7 @@ static void missing_pointers(void **state) {
   assert_int_equal(RL_OK, rl_allow_many(good_registry, NULL, 0, NULL, NULL));
   INVALID(rl_allow_async(good_registry, NULL, never_called, &out, &err));
   INVALID(rl_allow_async(good_registry, &request, NULL, NULL, &err));
+  INVALID(rl_allow_queued(good_registry, NULL, good_queue, 1, &err));
   INVALID(rl_peek(good_registry, NULL, &out, &err));
   INVALID(rl_peek(good_registry, &request, NULL, &err));
   INVALID(rl_settle(good_registry, NULL, &spent, 1, &out, &err));
@@ -277,6 +310,7 @@ static void assert_request_refused(const rl_request *request) {
   INVALID(rl_settle(good_registry, request, &spent, 1, &out, &err));
   assert_no_answer(&out, RL_E_INVALID_ARGUMENT);
   INVALID(rl_allow_async(good_registry, request, never_called, &calls, &err));
+  INVALID(rl_allow_queued(good_registry, request, good_queue, 1, &err));
   INVALID(rl_reset(good_registry, request, &err));
   INVALID(rl_explain(good_registry, request, 0, buffer, sizeof buffer, &needed, &err));
   assert_int_equal(0, needed);
@@ -410,6 +444,7 @@ int main(void) {
     cmocka_unit_test(handles_of_configs),
     cmocka_unit_test(handles_of_registries),
     cmocka_unit_test(handles_of_operations),
+    cmocka_unit_test(handles_of_queues),
     cmocka_unit_test(missing_pointers),
     cmocka_unit_test(strings_without_data_and_with_negative_sizes),
     cmocka_unit_test(requests_that_are_wrong_in_one_field),

@@ -119,6 +119,28 @@ TEST(Registry, AsyncAnswersOnceAndAFailureNever) {
   EXPECT_EQ(calls, 1);
 }
 
+TEST(CompletionQueue, GivesEachAnswerWithItsTag) {
+  const Registry registry(Loaded());
+  int rung = 0;
+  ratel::CompletionQueue queue(2, [&] { ++rung; });
+  registry.AllowQueued(Order(), queue, 7);
+  registry.AllowQueued(Order().Cost(5), queue, 8);
+  EXPECT_THROW(registry.AllowQueued(Order(), queue, 9), Error);
+  std::vector<ratel::CompletionQueue::Answer> answers;
+  EXPECT_TRUE(queue.Drain(answers, std::chrono::seconds(0)));
+  ASSERT_EQ(answers.size(), 2u);
+  EXPECT_EQ(answers[0].tag, 7u);
+  EXPECT_TRUE(answers[0].decision.Allowed());
+  EXPECT_EQ(answers[1].tag, 8u);
+  EXPECT_FALSE(answers[1].decision.Allowed());
+  EXPECT_TRUE(queue.Drain(answers, std::chrono::milliseconds(1)));
+  EXPECT_TRUE(answers.empty());
+  EXPECT_EQ(rung, 1);
+  queue.Shutdown();
+  EXPECT_FALSE(queue.Drain(answers, std::chrono::milliseconds(-1)));
+  EXPECT_THROW(registry.AllowQueued(Order(), queue, 10), Error);
+}
+
 TEST(Registry, TryAllowDoesNotThrow) {
   const Registry registry(Loaded());
   Decision decision;

@@ -103,6 +103,8 @@ static void end(void *data) {
   free(e->limiters);
   e->limiters = NULL;
   e->limiter_count = 0;
+  rl_completion_queue_destroy(e->queue);
+  e->queue = NULL;
   e->frame.data = NULL;
 }
 
@@ -209,7 +211,9 @@ static rn_env *env_new(napi_env env) {
   e->error = (rn_error)RL_ERROR_INIT;
   pthread_mutex_init(&e->mutex, NULL);
   pthread_cond_init(&e->changed, NULL);
-  return e;
+  if (rl_completion_queue_create(0, rn_ring, e, &e->queue, NULL) == RL_OK) return e;
+  free(e);
+  return NULL;
 }
 
 static bool events_begin(rn_env *e) {

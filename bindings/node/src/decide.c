@@ -88,67 +88,66 @@ napi_value rn_allow_rule(napi_env env, napi_callback_info info) {
 
 /* ---- answers that come later ---- */
 
-typedef struct asked {
-  rn_env *e;
-  rn_limiter *limiter;
-  uint32_t ticket;
-  rl_decision decision;
-} asked;
+enum { RN_DRAINED = 64 };
 
-static void deliver(rn_env *e, asked *a) {
-  a->limiter->users--;
-  if (a->limiter->remote) a->limiter->remote_asked--;
-  rn_limiter_hold(e, a->limiter);
+/* A tag is the limiter's place and the ticket. */
+static void deliver(rn_env *e, uint64_t tag, const rl_decision *decision) {
+  rn_limiter *limiter = e->limiters[tag >> 32];
+  limiter->users--;
+  if (limiter->remote) limiter->remote_asked--;
+  rn_limiter_hold(e, limiter);
   napi_handle_scope scope;
-  if (!e->dead && !a->limiter->closed && napi_open_handle_scope(e->env, &scope) == napi_ok) {
-    rn_record *record = rn_record_of(&e->frame, 0);
-    record->status = a->decision.status;
-    rn_write_answer(&record->answer, &a->decision);
-    napi_value argv[2] = {rn_number(e, RN_DECIDED), rn_number(e, a->ticket)};
-    rn_dispatch(e, 2, argv);
-    napi_close_handle_scope(e->env, scope);
-  }
-  free(a);
+  if (limiter->closed || napi_open_handle_scope(e->env, &scope) != napi_ok) return;
+  rn_record *record = rn_record_of(&e->frame, 0);
+  record->status = decision->status;
+  rn_write_answer(&record->answer, decision);
+  napi_value argv[2] = {rn_number(e, RN_DECIDED), rn_number(e, (uint32_t)tag)};
+  rn_dispatch(e, 2, argv);
+  napi_close_handle_scope(e->env, scope);
 }
 
-/* On whatever thread the storage answers. */
-static void decided(void *user, const rl_decision *decision) {
-  asked *a = user;
-  a->decision = *decision;
-  if (rn_on_thread(a->e)) {
-    deliver(a->e, a);
-  } else if (!rn_post(a->e, RN_EVENT_DECIDED, a)) {
-    free(a);
-  }
+void rn_drain(rn_env *e) {
+  uint64_t tags[RN_DRAINED];
+  rl_decision decisions[RN_DRAINED];
+  uint32_t count;
+  e->rung = false;
+  do {
+    for (int i = 0; i < RN_DRAINED; ++i) decisions[i].struct_size = sizeof decisions[i];
+    if (rl_completion_queue_drain(e->queue, tags, decisions, RN_DRAINED, 0, &count, NULL) != RL_OK) return;
+    for (uint32_t i = 0; i < count && !e->dead; ++i) deliver(e, tags[i], &decisions[i]);
+  } while (count != 0 && !e->dead);
 }
 
-void rn_decided(rn_env *e, void *event) { deliver(e, event); }
+/* On whatever thread the storage answers. On JavaScript's, whoever made it answer drains. */
+void rn_ring(void *user) {
+  rn_env *e = user;
+  if (rn_on_thread(e)) {
+    e->rung = true;
+  } else {
+    rn_post(e, RN_EVENT_DRAIN, NULL);
+  }
+}
 
 napi_value rn_allow_async(napi_env env, napi_callback_info info) {
   rn_env *e = rn_env_of(env, info, NULL, NULL);
   rn_limiter *limiter = rn_limiter_of(e);
   question q;
   if (!limiter || !question_begin(e, limiter, &q)) return NULL;
-  asked *a = malloc(sizeof *a);
-  if (!a) {
-    free(q.copy);
-    rn_fail(e, RL_E_NO_MEMORY, "no memory for the request");
-    return NULL;
-  }
-  *a = (asked){.e = e, .limiter = limiter, .ticket = rn_header_of(&e->frame)->ticket};
+  const rn_header *header = rn_header_of(&e->frame);
+  const uint64_t tag = (uint64_t)header->limiter << 32 | header->ticket;
   limiter->users += 2; /* the call, and its answer */
   if (limiter->remote) limiter->remote_asked++;
   rn_limiter_hold(e, limiter);
   rn_error error = RL_ERROR_INIT;
-  const rl_status status = rl_allow_async(limiter->registry, &q.request, decided, a, &error);
+  const rl_status status = rl_allow_queued(limiter->registry, &q.request, e->queue, tag, &error);
   free(q.copy);
   if (status != RL_OK) {
     if (limiter->remote) limiter->remote_asked--;
     rn_limiter_hold(e, limiter);
-    free(a);
     limiter->users--;
     e->error = error;
   }
+  if (e->rung) rn_drain(e);
   rn_status(e, status);
   limiter->users--;
   rn_limiters_sweep(e);

@@ -56,6 +56,8 @@ struct rn_env {
   rn_frame frame;
   napi_threadsafe_function events; /* unreferenced, but while a limiter holds the process */
   uint32_t holders;
+  rl_completion_queue *queue; /* of answers that come later */
+  bool rung;                  /* some came on this environment's thread */
 
   rn_error error;    /* of the last call that failed */
   rl_config *config; /* being built */
@@ -117,7 +119,8 @@ napi_value rn_allow(napi_env, napi_callback_info);
 napi_value rn_allow_rule(napi_env, napi_callback_info);
 napi_value rn_allow_async(napi_env, napi_callback_info);
 napi_value rn_allow_http(napi_env, napi_callback_info);
-void rn_decided(rn_env *e, void *answer); /* an answer from another thread */
+void rn_ring(void *e); /* the queue's wake */
+void rn_drain(rn_env *e);
 
 /* call.c */
 enum {
@@ -158,7 +161,7 @@ napi_value rn_error_value(rn_env *e, const rl_error *error);
 
 /* host.c */
 /** What is posted to the environment's thread. */
-enum { RN_EVENT_LOG, RN_EVENT_WAIT, RN_EVENT_DECIDED, RN_EVENT_CALL };
+enum { RN_EVENT_LOG, RN_EVENT_WAIT, RN_EVENT_DRAIN, RN_EVENT_CALL };
 typedef struct rn_event {
   int kind;
   void *what;

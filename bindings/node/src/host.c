@@ -74,14 +74,21 @@ napi_value rn_dispatch(rn_env *e, size_t argc, napi_value *argv) {
   return NULL;
 }
 
+/* It carries nothing, and may not fail for lack of memory: the queue rings once. */
+static rn_event drain_event = {RN_EVENT_DRAIN, NULL};
+
+static void event_free(rn_event *event) {
+  if (event != &drain_event) free(event);
+}
+
 bool rn_post(rn_env *e, int kind, void *what) {
-  rn_event *event = malloc(sizeof *event);
+  rn_event *event = kind == RN_EVENT_DRAIN ? &drain_event : malloc(sizeof *event);
   if (!event) return false;
-  *event = (rn_event){kind, what};
+  if (kind != RN_EVENT_DRAIN) *event = (rn_event){kind, what};
   pthread_mutex_lock(&e->mutex);
   const bool posted = !e->dead && napi_call_threadsafe_function(e->events, event, napi_tsfn_nonblocking) == napi_ok;
   pthread_mutex_unlock(&e->mutex);
-  if (!posted) free(event);
+  if (!posted) event_free(event);
   return posted;
 }
 
@@ -441,6 +448,7 @@ napi_value rn_finish(napi_env env, napi_callback_info info) {
   napi_get_value_int32(env, argv[1], &status);
   napi_get_value_double(env, argv[2], &number);
   if (slot > 0 && slot < e->op_count && e->ops[slot].taken) op_end(e, slot, status, number);
+  if (e->rung) rn_drain(e);
   rn_limiters_sweep(e);
   return NULL;
 }
@@ -459,7 +467,7 @@ static void event_drop(const rn_event *event) {
 void rn_events_run(napi_env env, napi_value function, void *context, void *data) {
   (void)function;
   const rn_event event = *(rn_event *)data;
-  free(data);
+  event_free(data);
   rn_env *e = context; /* node may have released it already when there is no env */
   if (!env || e->dead) {
     event_drop(&event);
@@ -475,12 +483,13 @@ void rn_events_run(napi_env env, napi_value function, void *context, void *data)
     case RN_EVENT_WAIT:
       run_wait(e, event.what);
       break;
-    case RN_EVENT_DECIDED:
-      rn_decided(e, event.what);
+    case RN_EVENT_DRAIN:
+      rn_drain(e);
       break;
     default:
       rn_call_done(e, event.what);
       break;
   }
+  if (e->rung) rn_drain(e);
   rn_limiters_sweep(e);
 }

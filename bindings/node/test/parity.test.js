@@ -9,6 +9,8 @@ const read = (...parts) => readFileSync(path.join(root, ...parts), 'utf8')
 
 /** What rl.h has and this binding does not call, with the reason. */
 const leftOut = {
+  rl_allow_async: 'answers that come later are taken from a queue, many in one turn of the event loop',
+  rl_completion_queue_shutdown: 'the queue ends with the environment',
   rl_config_add_rule:
     'rules in code are the objects of a rule file, handed on as JSON: one grammar, one set of messages',
   rl_config_clear: 'a config lives for one new Limiter, reload or diff here',

@@ -70,6 +70,8 @@ pub const RL_ACTION_UNLIMITED: u32 = 2;
 
 pub const RL_TEXT_JSON: u32 = 1 << 0;
 
+pub const RL_WAIT_FOREVER: u32 = u32::MAX;
+
 pub const RL_HEADERS_X: u32 = 1 << 0;
 pub const RL_HEADERS_RESET_DELTA: u32 = 1 << 1;
 pub const RL_HEADERS_RETRY_AFTER: u32 = 1 << 2;

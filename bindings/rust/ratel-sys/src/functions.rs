@@ -116,6 +116,32 @@ unsafe extern "C" {
         err: *mut rl_error,
     ) -> rl_status;
 
+    pub fn rl_completion_queue_create(
+        capacity: u32,
+        wake: Option<rl_wake>,
+        user: *mut c_void,
+        out: *mut *mut rl_completion_queue,
+        err: *mut rl_error,
+    ) -> rl_status;
+    pub fn rl_completion_queue_destroy(queue: *mut rl_completion_queue);
+    pub fn rl_completion_queue_shutdown(queue: *mut rl_completion_queue) -> rl_status;
+    pub fn rl_allow_queued(
+        registry: *mut rl_registry,
+        request: *const rl_request,
+        queue: *mut rl_completion_queue,
+        tag: u64,
+        err: *mut rl_error,
+    ) -> rl_status;
+    pub fn rl_completion_queue_drain(
+        queue: *mut rl_completion_queue,
+        tags: *mut u64,
+        out: *mut rl_decision,
+        capacity: u32,
+        timeout_ms: u32,
+        count: *mut u32,
+        err: *mut rl_error,
+    ) -> rl_status;
+
     pub fn rl_decision_headers(
         registry: *const rl_registry,
         decision: *const rl_decision,

@@ -175,7 +175,7 @@ macro_rules! opaque {
     )*};
 }
 
-opaque!(rl_op, rl_completion, rl_config, rl_registry);
+opaque!(rl_op, rl_completion, rl_config, rl_registry, rl_completion_queue);
 
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
@@ -310,6 +310,9 @@ impl rl_rule {
 
 /// Called exactly once with the answer of an asynchronous question.
 pub type rl_callback = unsafe extern "C" fn(user: *mut c_void, decision: *const rl_decision);
+
+/// Called when an answer comes to an empty queue.
+pub type rl_wake = unsafe extern "C" fn(user: *mut c_void);
 
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

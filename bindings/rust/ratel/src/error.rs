@@ -35,7 +35,7 @@ pub enum Error {
     Abi(Detail),
     /// Not now: a wrong order of calls.
     State(Detail),
-    /// The limiter ended before the answer came.
+    /// The limiter ended before the answer came, or the queue is shut down.
     Cancelled,
     /// A fault of Ratel itself.
     Internal(Detail),
@@ -147,7 +147,7 @@ impl fmt::Display for Error {
             | Error::State(detail)
             | Error::Internal(detail) => f.write_str(&detail.message),
             Error::NoMemory => f.write_str("out of memory"),
-            Error::Cancelled => f.write_str("the limiter ended before the answer came"),
+            Error::Cancelled => f.write_str("the limiter ended before the answer came, or the queue is shut down"),
             Error::Config(faults) => match faults.as_slice() {
                 [] => f.write_str("the rules have faults"),
                 [only] => only.fmt(f),

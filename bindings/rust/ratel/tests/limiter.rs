@@ -482,3 +482,25 @@ fn is_send_and_sync() {
     let l = limiter();
     sent(l.allow_async(&Request::default()));
 }
+
+#[test]
+fn a_queue_and_its_bounds() {
+    let l = limiter();
+    let queue = CompletionQueue::new(1).unwrap();
+    let mut answers = Vec::new();
+    queue.drain(&mut answers, 4, Some(Duration::from_micros(1))).unwrap();
+    assert!(answers.is_empty());
+    assert!(matches!(l.allow_queued(&orders("a").cost(0), &queue, 1), Err(Error::InvalidArgument(_))));
+    l.allow_queued(&orders("a"), &queue, u64::MAX).unwrap();
+    assert!(matches!(l.allow_queued(&orders("a"), &queue, 2), Err(Error::State(_))));
+    assert!(matches!(queue.drain(&mut answers, 0, None), Err(Error::InvalidArgument(_))));
+    queue.drain(&mut answers, 4, None).unwrap();
+    assert_eq!((answers.len(), answers[0].tag, answers[0].decision.remaining()), (1, u64::MAX, 4));
+    queue.shutdown();
+    assert!(matches!(l.allow_queued(&orders("a"), &queue, 3), Err(Error::Cancelled)));
+    assert!(matches!(queue.drain(&mut answers, 4, None), Err(Error::Cancelled)));
+    let dropped = CompletionQueue::new(0).unwrap();
+    l.allow_queued(&orders("a"), &dropped, 4).unwrap();
+    drop(dropped);
+    assert_eq!(l.peek(&orders("a")).unwrap().remaining(), 3);
+}

@@ -63,6 +63,26 @@ fn futures_and_limiters_that_go_early() {
 }
 
 #[test]
+fn answers_come_to_a_queue() {
+    let Some(server) = server() else { return };
+    let l = limiter(&server);
+    let queue = CompletionQueue::new(0).unwrap();
+    for tag in 0..100 {
+        l.allow_queued(&orders("alice"), &queue, tag).unwrap();
+    }
+    queue.shutdown();
+    let (mut seen, mut allowed, mut answers) = ([0; 100], 0, Vec::new());
+    while queue.drain(&mut answers, 7, None).is_ok() {
+        for answer in &answers {
+            seen[answer.tag as usize] += 1;
+            allowed += u32::from(answer.decision.answered().is_ok() && answer.decision.allowed());
+        }
+    }
+    assert_eq!(seen, [1; 100]);
+    assert_eq!(allowed, 5);
+}
+
+#[test]
 fn a_server_that_goes() {
     let Some(server) = server() else { return };
     let rules = Rules::text(RULES, "rules");

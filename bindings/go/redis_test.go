@@ -1,0 +1,189 @@
+package ratel
+
+import (
+	"context"
+	"errors"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// redisURL starts a redis-server on a socket in a temporary folder, for this test alone.
+func redisURL(t testing.TB) string {
+	t.Helper()
+	if Features()&FeatureRedis == 0 {
+		t.Skip("built without Redis")
+	}
+	program, err := exec.LookPath("redis-server")
+	if err != nil {
+		t.Skip("redis-server is not installed")
+	}
+	folder, err := os.MkdirTemp("", "ratel-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	socket := filepath.Join(folder, "s")
+	server := exec.Command(program, "--port", "0", "--unixsocket", socket, "--save", "", "--dir", folder)
+	if err := server.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = server.Process.Kill()
+		_ = server.Wait()
+		_ = os.RemoveAll(folder)
+	})
+	for range 1000 {
+		if connection, err := net.Dial("unix", socket); err == nil {
+			_ = connection.Close()
+			return "unix://" + socket + "?deadline_ms=20000"
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	t.Fatal("redis-server does not answer")
+	return ""
+}
+
+func newRedisLimiter(t testing.TB, url string) *Limiter {
+	t.Helper()
+	return newLimiter(t, WithRedis(url), WithSecret("sixteen bytes or more"))
+}
+
+// goIn is WaitGroup.Go, which Go 1.24 does not have.
+func goIn(group *sync.WaitGroup, work func()) {
+	group.Add(1)
+	go func() {
+		defer group.Done()
+		work()
+	}()
+}
+
+func TestRedis(t *testing.T) {
+	url := redisURL(t)
+	gateways := []*Limiter{newRedisLimiter(t, url), newRedisLimiter(t, url)}
+	var allowed, exact atomic.Int64
+	var group sync.WaitGroup
+	for n := range 200 {
+		goIn(&group, func() {
+			d, err := gateways[n%2].Allow(background, Request{Path: "/orders", User: "alice"})
+			if err != nil {
+				t.Error(err)
+			}
+			if d.Allowed {
+				allowed.Add(1)
+			}
+			if d.Source == SourceExact {
+				exact.Add(1)
+			}
+		})
+	}
+	group.Wait()
+	if allowed.Load() != 5 || exact.Load() != 200 {
+		t.Errorf("%d allowed, %d exact", allowed.Load(), exact.Load())
+	}
+	many, err := gateways[0].AllowMany(background, []Request{{Path: "/orders", User: "bob"}, {Path: "/orders", User: "alice"}})
+	if err != nil || !many[0].Allowed || many[1].Allowed {
+		t.Errorf("%+v, %v", many, err)
+	}
+}
+
+// silentURL is a server that takes connections and never answers.
+func silentURL(t *testing.T) string {
+	t.Helper()
+	if Features()&FeatureRedis == 0 {
+		t.Skip("built without Redis")
+	}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = listener.Close() })
+	return "redis://" + listener.Addr().String() + "?deadline_ms=300"
+}
+
+func TestRedisCallerGivesUp(t *testing.T) {
+	l := newRedisLimiter(t, silentURL(t))
+	var group sync.WaitGroup
+	for range 20 {
+		goIn(&group, func() {
+			ctx, cancel := context.WithTimeout(background, 10*time.Millisecond)
+			defer cancel()
+			if _, err := l.Allow(ctx, Request{Path: "/orders"}); !errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("%v", err)
+			}
+		})
+	}
+	group.Wait()
+	// The places of those who gave up are free again once their answers have come.
+	for range 1000 {
+		if l.core.asked.open() == 0 {
+			break
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	if open := l.core.asked.open(); open != 0 {
+		t.Errorf("%d places are not free", open)
+	}
+	d, err := l.Allow(background, Request{Path: "/orders", User: "bob"})
+	if err != nil || d.Source != SourceLocalFallback {
+		t.Errorf("%+v, %v", d, err)
+	}
+}
+
+func TestRedisCloseEndsTheDrain(t *testing.T) {
+	l := newRedisLimiter(t, silentURL(t))
+	c := l.core
+	ctx, cancel := context.WithCancel(background)
+	cancel()
+	if _, err := l.Allow(ctx, Request{Path: "/orders"}); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	if d, err := l.Allow(background, Request{Path: "/orders"}); err != nil || d.Source != SourceLocalFallback {
+		t.Errorf("%+v, %v", d, err)
+	}
+	_ = l.Close()
+	select {
+	case <-c.asked.ended:
+	case <-time.After(time.Minute):
+		t.Error("the goroutine that drains is still there")
+	}
+	if _, err := l.Allow(background, Request{Path: "/orders"}); !errors.Is(err, ErrClosed) {
+		t.Error(err)
+	}
+}
+
+func BenchmarkRedisAllow(b *testing.B) {
+	url := redisURL(b)
+	for name, goroutines := range map[string]int{"1": 1, "64": 64, "1024": 1024} {
+		b.Run(name, func(b *testing.B) {
+			l := newRedisLimiter(b, url)
+			b.ReportAllocs()
+			b.ResetTimer()
+			var left atomic.Int64
+			used := cpuTime()
+			left.Store(int64(b.N))
+			var group sync.WaitGroup
+			for range goroutines {
+				goIn(&group, func() {
+					for left.Add(-1) >= 0 {
+						_, _ = l.Allow(background, Request{Method: "POST", Path: "/orders", User: "alice"})
+					}
+				})
+			}
+			group.Wait()
+			b.ReportMetric(float64(cpuTime()-used)/float64(b.N), "cpu-ns/op")
+		})
+	}
+}
+
+// cpuTime is what this process has used, so that a busy machine does not blur the comparison.
+func cpuTime() time.Duration {
+	var usage syscall.Rusage
+	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &usage)
+	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
+}
