@@ -2,12 +2,20 @@
 
 namespace ratel::capi {
 
-rl_status FailToDecide(Status status, uint32_t rule, const ErrorOut& error) noexcept {
+rl_status FailForTheClock(const ErrorOut& error) noexcept {
+  return error.Fail(RL_E_INVALID_ARGUMENT,
+                    "the clock callback failed: it told no instant up to RL_NOW_MAX_NS (a request that states now_ns does "
+                    "not ask it)");
+}
+
+rl_status FailToDecide(Status status, const Request& question, const Decision* settled,
+                       const ErrorOut& error) noexcept {
   switch (status) {
     case Status::kOk:
       return RL_OK;
     case Status::kNotFound:
-      return error.Fail(RL_E_NOT_FOUND, "no rule in force has the id %u", rule);
+      if (settled == nullptr) return error.Fail(RL_E_NOT_FOUND, "no rule in force has the id %u", question.rule);
+      return error.Fail(RL_E_NOT_FOUND, "the rule %u that was charged is not in force, or has no limit any more", settled->rule);
     case Status::kNoMemory:
       return error.Fail(RL_E_NO_MEMORY, "out of memory; nothing changed");
     case Status::kStore:
@@ -16,8 +24,11 @@ rl_status FailToDecide(Status status, uint32_t rule, const ErrorOut& error) noex
       return error.Fail(RL_E_UNSUPPORTED,
                         "more than 32 rules or 64 limits apply to this request, or the storage does not offer this");
     case Status::kInvalidArgument:
-      return error.Fail(RL_E_INVALID_ARGUMENT,
-                        "refused: the clock is past RL_NOW_MAX_NS, or the rule has no limit any more");
+      // All else that the caller stated was looked at before.
+      if (settled != nullptr && settled->source == Source::kLocalFallback) {
+        return error.Fail(RL_E_INVALID_ARGUMENT, "decision: not one of this registry (or the clock callback failed)");
+      }
+      return FailForTheClock(error);
     case Status::kCancelled:
       return error.Fail(RL_E_CANCELLED, "the registry was destroyed before the answer came");
     default:

@@ -9,8 +9,11 @@
 
 namespace ratel::capi {
 
-/// Says why the engine did not answer.
-rl_status FailToDecide(Status status, uint32_t rule, const ErrorOut& error) noexcept;
+/// Says that the host's clock told no instant.
+rl_status FailForTheClock(const ErrorOut& error) noexcept;
+
+/// Says why the engine did not answer. `settled` is the decision that is handed back, if there is one.
+rl_status FailToDecide(Status status, const Request& question, const Decision* settled, const ErrorOut& error) noexcept;
 
 inline bool IsUsable(const rl_decision* out) noexcept { return out != nullptr && SizeProblem(out) == nullptr; }
 
@@ -28,17 +31,17 @@ rl_status GuardDecision(rl_decision* out, rl_error* err, Body&& body) noexcept {
   return status;
 }
 
-/// Takes a request and asks `ask(engine, request)` about it. `rule` is the one meant when the request names none.
+/// Takes a request and asks `ask(engine, request)` about it. `settled` as in FailToDecide.
 template <class Ask>
 rl_status AskEngine(const rl_registry* registry, const rl_request* request, const ErrorOut& error, Ask ask,
-                    uint32_t rule = 0) {
+                    const Decision* settled = nullptr) {
   if (const rl_status status = CheckHandle(registry, "registry", error)) return status;
   Input<rl_request> in;
   if (const rl_status status = in.Take(request, "request", error)) return status;
   Room<AttributeView, kMaxAttributes> room;
   Request question;
   if (const rl_status status = ReadRequest(*in, room.first(kMaxAttributes), question, error)) return status;
-  return FailToDecide(ask(*registry->engine, question), question.rule != 0 ? question.rule : rule, error);
+  return FailToDecide(ask(*registry->engine, question), question, settled, error);
 }
 
 }  // namespace ratel::capi

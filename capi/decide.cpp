@@ -19,7 +19,9 @@ rl_status CheckSettled(const Decision& decision, int64_t actual, const ErrorOut&
   if (actual < 0) return error.Fail(RL_E_INVALID_ARGUMENT, "actual is %lld, below 0", static_cast<long long>(actual));
   if (!decision.allowed) return error.Fail(RL_E_INVALID_ARGUMENT, "decision: it was denied, so nothing was spent");
   if (decision.peeked) return error.Fail(RL_E_INVALID_ARGUMENT, "decision: an answer of rl_peek, so nothing was spent");
-  const bool spent = decision.cost > 0 && decision.limit_count > 0 && decision.source != Source::kFailOpen;
+  const bool asked = decision.source == Source::kExact || decision.source == Source::kLocalFallback ||
+                     decision.source == Source::kLeased;
+  const bool spent = decision.cost > 0 && decision.rule != 0 && decision.limit_count > 0 && asked;
   return spent ? RL_OK : error.Fail(RL_E_INVALID_ARGUMENT, "decision: no limit was asked, so nothing was spent");
 }
 
@@ -171,7 +173,7 @@ rl_status rl_settle(rl_registry* registry, const rl_request* request, const rl_d
     return AskEngine(
         registry, request, error,
         [&](Registry& engine, const Request& question) { return engine.Settle(question, before, actual, settled); },
-        before.rule);
+        &before);
   });
 }
 

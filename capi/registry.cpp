@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "ask.hpp"
 #include "bytes.hpp"
 #include "config.hpp"
 #include "storage/memory/memory_storage.hpp"
@@ -196,6 +197,7 @@ rl_status rl_registry_evict_idle(rl_registry* registry, uint64_t cutoff_ns, uint
     if (cutoff_ns > RL_NOW_MAX_NS) return error.Fail(RL_E_INVALID_ARGUMENT, "cutoff_ns is above RL_NOW_MAX_NS");
     uint64_t dropped = 0;
     const rl_status status = ToC(registry->engine->EvictIdle(cutoff_ns, dropped));
+    if (status == RL_E_INVALID_ARGUMENT) return FailForTheClock(error);
     if (status != RL_OK) return error.Fail(status, "the storage did not sweep its keys (%s)", rl_status_name(status));
     *evicted = dropped;
     return RL_OK;

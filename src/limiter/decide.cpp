@@ -389,7 +389,7 @@ Status Registry::Impl::Settle(const Snapshot& snapshot, const Request& request, 
   Tally tally;
   if (const Status status = BuildCharges(snapshot, hasher, charged, rules, buffer, tally); status != Status::kOk)
     return Refuse(status, out);
-  if (buffer.size() == 0) return Refuse(Status::kInvalidArgument, out);
+  if (buffer.size() == 0) return Refuse(Status::kNotFound, out);
   KeepCharged(decision, buffer);
   Operation operation{buffer.charges.From(0), FloorToMicros(now_ns), Mode::kSettle, FloorToMicros(decision.now_ns),
                       actual};

@@ -75,6 +75,11 @@ static void a_clock_out_of_range_gives_no_answer(void **state) {
   assert_no_answer(&decision, RL_E_INVALID_ARGUMENT);
   hand.now_ns = UINT64_MAX;
   assert_failed(RL_E_INVALID_ARGUMENT, rl_peek(registry, &request, &decision, &err), &err);
+  assert_non_null(strstr(err.message, "the clock callback failed"));
+  uint64_t evicted = 1;
+  assert_failed(RL_E_INVALID_ARGUMENT, rl_registry_evict_idle(registry, 0, &evicted, &err), &err);
+  assert_non_null(strstr(err.message, "the clock callback failed"));
+  assert_int_equal(0, evicted);
   rl_decision many = RL_DECISION_INIT;
   assert_int_equal(RL_OK, rl_allow_many(registry, &request, 1, &many, &err));
   assert_no_answer(&many, RL_E_INVALID_ARGUMENT);

@@ -57,6 +57,21 @@ static void a_give_back_never_lifts_above_full(void **state) {
   rl_registry_destroy(registry);
 }
 
+static void a_rule_that_has_no_limit_any_more(void **state) {
+  (void)state;
+  rl_registry *registry = registry_of(ORDERS);
+  const rl_decision spent = ask_cost(registry, "ann", START, 1);
+  rl_config *config = config_of("rules: [{name: orders, path: /orders, action: unlimited}]");
+  assert_int_equal(RL_OK, rl_registry_reload(registry, config, NULL));
+  rl_config_destroy(config);
+  const rl_request request = request_of("ann", 0);
+  rl_decision out = RL_DECISION_INIT;
+  rl_error err = RL_ERROR_INIT;
+  assert_failed(RL_E_NOT_FOUND, rl_settle(registry, &request, &spent, 0, &out, &err), &err);
+  assert_non_null(strstr(err.message, "no limit any more"));
+  rl_registry_destroy(registry);
+}
+
 static void what_was_never_spent_cannot_be_settled(void **state) {
   (void)state;
   rl_registry *registry = registry_of(
@@ -102,6 +117,7 @@ int main(void) {
       cmocka_unit_test(all_of_it_back_is_as_if_never_spent),
       cmocka_unit_test(a_late_charge_goes_below_zero_one_capacity_deep),
       cmocka_unit_test(a_give_back_never_lifts_above_full),
+      cmocka_unit_test(a_rule_that_has_no_limit_any_more),
       cmocka_unit_test(what_was_never_spent_cannot_be_settled),
       cmocka_unit_test(a_settle_is_no_request),
   };
