@@ -3,9 +3,7 @@
 namespace ratel::capi {
 
 rl_status FailForTheClock(const ErrorOut& error) noexcept {
-  return error.Fail(RL_E_INVALID_ARGUMENT,
-                    "the clock callback failed: it told no instant up to RL_NOW_MAX_NS (a request that states now_ns does "
-                    "not ask it)");
+  return error.Fail(RL_E_INVALID_ARGUMENT, "the clock callback failed: it told no instant up to RL_NOW_MAX_NS");
 }
 
 rl_status FailToDecide(Status status, const Request& question, const Decision* settled,
@@ -15,7 +13,8 @@ rl_status FailToDecide(Status status, const Request& question, const Decision* s
       return RL_OK;
     case Status::kNotFound:
       if (settled == nullptr) return error.Fail(RL_E_NOT_FOUND, "no rule in force has the id %u", question.rule);
-      return error.Fail(RL_E_NOT_FOUND, "the rule %u that was charged is not in force, or has no limit any more", settled->rule);
+      return error.Fail(RL_E_NOT_FOUND, "the rule %u that was charged is not in force, or has no limit any more",
+                        settled->rule);
     case Status::kNoMemory:
       return error.Fail(RL_E_NO_MEMORY, "out of memory; nothing changed");
     case Status::kStore:

@@ -4,6 +4,7 @@ const native = require('./native.js')
 const frame = require('./frame.js')
 const { Host, addHost } = require('./host.js')
 const { RatelError, failure, configFailure, invalid } = require('./errors.js')
+const { shown, noName } = require('./names.js')
 
 const SOURCE = ['file', 'text', 'rules', 'name']
 const OPTIONS = [...SOURCE, 'clock', 'log', 'storage', 'redis', 'maxKeys', 'secret', 'readableKeys']
@@ -16,15 +17,17 @@ function check(status = frame.status()) {
 /** Bytes of a text: UTF-8, and nothing that UTF-8 cannot say. */
 function bytesOf(value, name) {
   if (value instanceof Uint8Array) return value
-  if (typeof value !== 'string') throw invalid(`${name} is a string`)
+  if (typeof value !== 'string') throw invalid(`${name} is ${shown(value)}: it has to be a string`)
   if (/\p{Surrogate}/u.test(value)) throw invalid(`${name} has half of a surrogate pair`)
   return new TextEncoder().encode(value)
 }
 
 function known(options, names, what) {
-  if (options === null || typeof options !== 'object') throw invalid(`${what}: an object`)
+  if (options === null || typeof options !== 'object' || Array.isArray(options)) {
+    throw invalid(`${what}: an object of options, not ${shown(options)}`)
+  }
   for (const name of Object.keys(options)) {
-    if (!names.includes(name)) throw invalid(`${what}: no option ${name}; there are ${names.join(', ')}`)
+    if (!names.includes(name)) throw invalid(noName(`${what}: no option`, name, names))
   }
 }
 
@@ -65,7 +68,8 @@ function withRules(source, names, body) {
 }
 
 function functionOf(value, name) {
-  if (value !== undefined && typeof value !== 'function') throw invalid(`${name} is a function`)
+  if (value !== undefined && typeof value !== 'function')
+    throw invalid(`${name} is ${shown(value)}: it has to be a function`)
   return value
 }
 
@@ -82,7 +86,9 @@ function hostOf({ clock, log, storage }) {
 }
 
 function maxKeysOf(value) {
-  if (!Number.isSafeInteger(value) || value < 0) throw invalid('maxKeys is a whole number, 0 for what the rules say')
+  if (!Number.isSafeInteger(value) || value < 0) {
+    throw invalid(`maxKeys is ${shown(value)}: it has to be a whole number, 0 for what the rules say`)
+  }
   return value
 }
 

@@ -49,4 +49,4 @@ const cancelled = () => new RatelError('RL_E_CANCELLED', 'the limiter was closed
 const closed = () => new RatelError('RL_E_STATE', 'the limiter is closed')
 const unsupported = (message) => new RatelError('RL_E_UNSUPPORTED', message)
 
-module.exports = { RatelError, failure, configFailure, ofStatus, invalid, cancelled, closed, unsupported }
+module.exports = { RatelError, fromEngine, failure, configFailure, ofStatus, invalid, cancelled, closed, unsupported }

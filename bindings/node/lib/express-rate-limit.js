@@ -1,4 +1,4 @@
-const { Hits } = require('./hits.js')
+const { Hits, windowOf, keyOf } = require('./hits.js')
 
 /**
  * A store for express-rate-limit: `rateLimit({store: new RatelStore(), ...})`. The counts lie in Ratel's table (or in
@@ -19,25 +19,25 @@ class RatelStore {
   }
 
   init({ windowMs }) {
-    this.#windowMs = windowMs
+    this.#windowMs = windowOf(windowMs)
   }
 
   async get(key) {
-    const { hits, resetMs } = await this.#hits.look(this.#windowMs, this.prefix + key)
+    const { hits, resetMs } = await this.#hits.look(this.#windowMs, this.prefix + keyOf(key))
     return hits > 0 ? { totalHits: hits, resetTime: new Date(resetMs) } : undefined
   }
 
   async increment(key) {
-    const { hits, resetMs } = await this.#hits.add(this.#windowMs, this.prefix + key)
+    const { hits, resetMs } = await this.#hits.add(this.#windowMs, this.prefix + keyOf(key))
     return { totalHits: hits, resetTime: new Date(resetMs) }
   }
 
   async decrement(key) {
-    await this.#hits.takeBack(this.#windowMs, this.prefix + key)
+    await this.#hits.takeBack(this.#windowMs, this.prefix + keyOf(key))
   }
 
   async resetKey(key) {
-    await this.#hits.forget(this.#windowMs, this.prefix + key)
+    await this.#hits.forget(this.#windowMs, this.prefix + keyOf(key))
   }
 
   /** For counts that lie in this process. */

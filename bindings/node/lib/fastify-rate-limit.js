@@ -17,13 +17,13 @@ function ratelStore(options = {}) {
     }
 
     incr(key, callback, timeWindow) {
-      if (!(timeWindow > 0)) return callback(null, { current: 1, ttl: 0 })
+      if (timeWindow === 0) return callback(null, { current: 1, ttl: 0 })
       settle(this.#hits.add(timeWindow, key), callback)
     }
 
     /** As incr, but nothing is counted. */
     read(key, callback, timeWindow) {
-      if (!(timeWindow > 0)) return callback(null, { current: 0, ttl: 0 })
+      if (timeWindow === 0) return callback(null, { current: 0, ttl: 0 })
       settle(this.#hits.look(timeWindow, key), callback)
     }
 

@@ -4,6 +4,7 @@
 const native = require('./native.js')
 const { Decision, bitsOf } = require('./decision.js')
 const { RatelError, invalid } = require('./errors.js')
+const { shown, noName } = require('./names.js')
 
 const RECORDS = 512
 const RECORD = 152
@@ -12,6 +13,9 @@ const WHOLE = 2 // a cost that is an int64_t
 const LARGEST = 2 ** 31 - 1
 const FIRST = 0.001 // the first instant there is
 const MAX_US = Number.MAX_SAFE_INTEGER
+const MOST_UNITS = 2n ** 63n - 1n
+const FIELDS = ['method', 'path', 'user', 'apiKey', 'ip', 'key', 'rule', 'cost', 'time', 'attributes']
+const INSTANT = 'milliseconds since 1970 up to the year 2255, or nanoseconds as a bigint'
 const LONE_SURROGATE = /\p{Surrogate}/u
 const SHORT = 128 // above it a call of Buffer is faster than a loop
 
@@ -113,7 +117,7 @@ function putLong(text, name) {
 }
 
 function putBytes(value, name) {
-  if (!(value instanceof Uint8Array)) throw invalid(`${name} is neither a string nor an Uint8Array`)
+  if (!(value instanceof Uint8Array)) throw invalid(`${name} is ${shown(value)}: neither a string nor an Uint8Array`)
   const { length } = value
   if (at + length > size) grow(length)
   Uint8Array.prototype.set.call(bytes, value, at)
@@ -140,20 +144,34 @@ function microseconds(time) {
   return Number.NaN
 }
 
-function instant(time) {
+function instant(time, name = 'time') {
   if (time === undefined) return 0
   const us = microseconds(time)
-  if (!(us >= 0 && us <= MAX_US)) throw invalid('time is milliseconds since 1970, or nanoseconds as a bigint')
+  if (!(us >= 0 && us <= MAX_US)) throw invalid(`${name} is ${shown(time)}: it has to be ${INSTANT}`)
   return us === 0 ? FIRST : us // 0 is how the engine is told to read its clock
+}
+
+/** Microseconds that a clock has told. Throws what is wrong with them. */
+function clocked(time) {
+  const us = microseconds(time)
+  if (us >= 0 && us <= MAX_US) return us
+  throw new TypeError(`it told ${shown(time)}, not ${INSTANT}`)
 }
 
 /** A number that doubles hold, or a bigint that 64 bits hold. NaN for none. */
 function units(cost, name) {
   if (cost === undefined) return Number.NaN
   if (Number.isSafeInteger(cost)) return cost
-  if (typeof cost !== 'bigint' || BigInt.asIntN(64, cost) !== cost) throw invalid(`${name} is a whole number of units`)
+  if (typeof cost !== 'bigint' || cost > MOST_UNITS || cost < -MOST_UNITS) throw wrongUnits(cost, name)
   const number = Number(cost)
   return Number.isSafeInteger(number) ? number : cost
+}
+
+function wrongUnits(cost, name) {
+  let right = 'units are a whole number'
+  if (typeof cost === 'bigint') right = 'units fit 64 bits'
+  else if (Number.isInteger(cost)) right = 'units are a bigint from 2^53 on'
+  return invalid(`${name} is ${shown(cost)}: ${right}`)
 }
 
 /** The eight bytes of a number as an int64_t. */
@@ -167,26 +185,65 @@ function putUnits(index, cost) {
 
 function id(rule) {
   if (rule === undefined) return 0
-  if (typeof rule !== 'number' || rule >>> 0 !== rule) throw invalid('rule is an id, see ruleId')
-  return rule
+  return word(rule, 'rule', 'an id, see ruleId')
+}
+
+/** 32 bits, which `right` describes. */
+function word(value, name, right) {
+  if (typeof value !== 'number' || value >>> 0 !== value) throw invalid(`${name} is ${shown(value)}: ${right}`)
+  return value
+}
+
+function wrongAttributes(attributes, pair) {
+  const wrong = pair === undefined ? shown(attributes) : `${shown(attributes)} that holds ${shown(pair)}`
+  return invalid(`attributes is ${wrong}: it has to be an object, a Map or a list of pairs`)
 }
 
 /** Names and values in turn. */
 function attributeList(attributes) {
   if (attributes === undefined || attributes === null) return undefined
-  if (typeof attributes !== 'object') throw invalid('attributes is an object, a Map or a list of pairs')
+  if (typeof attributes !== 'object') throw wrongAttributes(attributes)
   const pairs = typeof attributes[Symbol.iterator] === 'function' ? attributes : Object.entries(attributes)
   const list = []
   for (const pair of pairs) {
-    if (!Array.isArray(pair) || pair.length !== 2) throw invalid('attributes is an object, a Map or a list of pairs')
+    if (!Array.isArray(pair) || pair.length !== 2) throw wrongAttributes(attributes, pair)
     list.push(pair[0], pair[1])
   }
   return list
 }
 
+/** Refuses what is no request: a field that nobody reads would be a limit that nobody asks. */
+function check(asked) {
+  if (asked === null || typeof asked !== 'object' || Array.isArray(asked)) {
+    throw invalid(`a request is an object, not ${shown(asked)}`)
+  }
+  for (const name in asked) {
+    switch (name) {
+      case 'method':
+      case 'path':
+      case 'user':
+      case 'apiKey':
+      case 'ip':
+      case 'key':
+      case 'rule':
+      case 'cost':
+      case 'time':
+      case 'attributes':
+        continue
+      default:
+        throw invalid(noName('a request has no field', name, FIELDS))
+    }
+  }
+}
+
 /** Begins a call with one request. All of it is read before anything is written: its getters may ask, too. */
 function one(limiter, asked) {
-  if (asked === null || typeof asked !== 'object') throw invalid('a request is an object')
+  check(asked)
+  own(limiter, asked)
+}
+
+/** The same for a request that this package has made. */
+function own(limiter, asked) {
   const { method, path, user, apiKey, ip, key } = asked
   const rule = id(asked.rule)
   const cost = units(asked.cost, 'cost')
@@ -200,17 +257,24 @@ function one(limiter, asked) {
 function many(limiter, list) {
   begin(limiter, list.length)
   const began = turn
-  for (let i = 0; i < list.length; i++) {
-    const asked = list[i]
-    if (asked === null || typeof asked !== 'object') throw invalid('a request is an object')
-    const { method, path, user, apiKey, ip, key } = asked
-    const rule = id(asked.rule)
-    const cost = units(asked.cost, 'cost')
-    const now = instant(asked.time)
-    const attributes = attributeList(asked.attributes)
-    if (turn !== began) throw invalid("a request's getters may not ask while many are read")
-    write(i, rule, cost, now, method, path, user, apiKey, ip, key, attributes)
+  let i = 0
+  try {
+    for (; i < list.length; i++) oneOf(i, list[i], began)
+  } catch (error) {
+    if (error instanceof RatelError) error.message = `requests[${i}]: ${error.message}`
+    throw error
   }
+}
+
+function oneOf(i, asked, began) {
+  check(asked)
+  const { method, path, user, apiKey, ip, key } = asked
+  const rule = id(asked.rule)
+  const cost = units(asked.cost, 'cost')
+  const now = instant(asked.time)
+  const attributes = attributeList(asked.attributes)
+  if (turn !== began) throw invalid("a request's getters may not ask while many are read")
+  write(i, rule, cost, now, method, path, user, apiKey, ip, key, attributes)
 }
 
 function write(i, rule, cost, now, method, path, user, apiKey, ip, key, attributes) {
@@ -306,6 +370,7 @@ function hold(count) {
 module.exports = {
   begin,
   one,
+  own,
   many,
   write,
   origin,
@@ -324,7 +389,8 @@ module.exports = {
   arrived,
   hold,
   id,
+  word,
   units,
   instant,
-  microseconds
+  clocked
 }

@@ -4,6 +4,7 @@
 const { Limiter } = require('./limiter.js')
 const { Decision } = require('./decision.js')
 const { invalid } = require('./errors.js')
+const { shown, noName } = require('./names.js')
 
 const OUT_OF_REACH = 2 ** 31 - 1
 const MOST_WINDOWS = 100
@@ -26,7 +27,7 @@ class Hits {
 
   constructor(options) {
     for (const name of Object.keys(options)) {
-      if (!OPTIONS.includes(name)) throw invalid(`no option ${name}; there are ${OPTIONS.join(', ')}`)
+      if (!OPTIONS.includes(name)) throw invalid(noName('no option', name, OPTIONS))
     }
     this.#options = options
   }
@@ -37,10 +38,9 @@ class Hits {
   }
 
   #request(window, key) {
-    const windowMs = Math.max(1, Math.ceil(window))
-    if (!Number.isSafeInteger(windowMs)) throw invalid('a window is a number of milliseconds')
+    const windowMs = windowOf(window)
     if (!this.#rules.has(windowMs)) this.#add(windowMs)
-    return { rule: this.#rules.get(windowMs), key: String(key) }
+    return { rule: this.#rules.get(windowMs), key: keyOf(key) }
   }
 
   #add(windowMs) {
@@ -86,6 +86,20 @@ class Hits {
   }
 }
 
+/** Whole milliseconds of a window; a fraction counts as one more. */
+function windowOf(window) {
+  const windowMs = Math.ceil(window)
+  if (typeof window === 'number' && window >= 1 && Number.isSafeInteger(windowMs)) return windowMs
+  throw invalid(`a window of ${shown(window)}: it has to be a number of milliseconds, at least 1`)
+}
+
+/** A key that is none would be one budget for all. */
+function keyOf(key) {
+  if (typeof key === 'string') return key
+  if (typeof key === 'number' || typeof key === 'bigint') return String(key)
+  throw invalid(`key is ${shown(key)}: whoever makes keys has to make strings`)
+}
+
 /** The hits so far, and when they are forgotten: milliseconds from now, and since 1970. */
 function count(decision) {
   return {
@@ -95,4 +109,4 @@ function count(decision) {
   }
 }
 
-module.exports = { Hits }
+module.exports = { Hits, windowOf, keyOf }

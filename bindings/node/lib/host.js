@@ -3,7 +3,7 @@
 
 const native = require('./native.js')
 const frame = require('./frame.js')
-const { RatelError, ofStatus, invalid } = require('./errors.js')
+const { RatelError, failure, ofStatus, invalid } = require('./errors.js')
 
 const OK = 0
 const E_STORE = -7
@@ -15,7 +15,7 @@ class Host {
     this.clock = clock
     this.log = log
     this.storage = storage
-    this.thrown = undefined
+    this.thrown = undefined // what a callback failed with during the call that is under way: { code, error }
     this.warned = false
     this.open = new Set() // what ends each duty of the storage that has not ended
   }
@@ -26,8 +26,8 @@ class Host {
     for (const end of this.open) end(E_STORE, 0)
   }
 
-  failed(where, error) {
-    this.thrown = error
+  failed(where, error, code = 'RL_E_STORE') {
+    this.thrown = { code, error }
     const text = `exception in ${where}: ${String(error?.message ?? error)}`
     if (this.log !== undefined) return tell(this, 'error', text)
     if (this.warned) return
@@ -117,7 +117,10 @@ function addHost(host) {
 const tickets = new Map()
 let lastTicket = 0
 
-/** A ticket for an answer that comes later: `settled(status, text)` is called once, with the answer in the frame. */
+/**
+ * A ticket for an answer that comes later: `settled(error, text)` is called once, with the answer in the frame unless
+ * there is an error.
+ */
 function addTicket(settled) {
   do lastTicket = (lastTicket + 1) >>> 0
   while (tickets.has(lastTicket))
@@ -129,24 +132,24 @@ function dropTicket(ticket) {
   tickets.delete(ticket)
 }
 
-function arrived(ticket, status, text) {
+function arrived(ticket, error, text) {
   const settled = tickets.get(ticket)
   tickets.delete(ticket)
   frame.arrived()
-  settled?.(status, text)
+  settled?.(error, text)
 }
+
+const errorOf = (status, told) => (status === 0 ? undefined : told(status))
 
 function now(host) {
   try {
     const time = host.clock()
-    const us = frame.microseconds(time)
-    if (us >= 0) return us
     ignore(time)
-    host.failed('clock', new TypeError('a clock tells milliseconds since 1970, or nanoseconds as a bigint'))
+    return frame.clocked(time)
   } catch (error) {
-    host.failed('clock', error)
+    host.failed('clock', error, 'RL_E_INVALID_ARGUMENT')
+    return Number.NaN
   }
-  return Number.NaN
 }
 
 function apply(host, slot, keys) {
@@ -234,8 +237,9 @@ const answers = [
   (id, slot, key) => duty(hosts.get(id), slot, 'forget', key),
   (id, slot, cutoffUs) => duty(hosts.get(id), slot, 'sweep', cutoffUs),
   (id, slot) => duty(hosts.get(id), slot, 'count'),
-  (ticket) => arrived(ticket, frame.statusAt(0)),
-  (ticket, records, text) => (records > 0 ? frame.hold(records) : arrived(ticket, frame.status(), text)),
+  (ticket) => arrived(ticket, errorOf(frame.statusAt(0), ofStatus)),
+  (ticket, records, text) =>
+    records > 0 ? frame.hold(records) : arrived(ticket, errorOf(frame.status(), failure), text),
   (id) => hosts.delete(id)
 ]
 

@@ -5,6 +5,7 @@ const frame = require('./frame.js')
 const { Limiter } = require('./limiter.js')
 const { statusOf } = require('./decision.js')
 const { RatelError, invalid } = require('./errors.js')
+const { shown, noName } = require('./names.js')
 
 const HOOKS = ['user', 'apiKey', 'attributes', 'cost', 'skip', 'denied', 'failed']
 const OPTIONS = [...HOOKS, 'headers', 'keepDecision', 'ignoreDelay']
@@ -60,20 +61,31 @@ function fieldsOf(text) {
   return fields
 }
 
+/** A value that no request brings about is the application's fault, as an exception in the hook would be. */
+const wrongHook = (hook, value, right) =>
+  new TypeError(`ratel: the hook ${hook} returned ${shown(value)}: ${right} is wanted, or undefined`)
+
+function checkText(value, hook) {
+  if (typeof value === 'string' || value === undefined || value === null || value instanceof Uint8Array) return
+  throw wrongHook(hook, value, 'a string or an Uint8Array')
+}
+
 class Gate {
   constructor(limiter, options, more = []) {
     if (!(limiter instanceof Limiter)) throw invalid('limiter: not a Limiter')
     for (const name of Object.keys(options)) {
       if (!OPTIONS.includes(name) && !more.includes(name)) {
-        throw invalid(`no option ${name}; there are ${[...OPTIONS, ...more].join(', ')}`)
+        throw invalid(noName('no option', name, [...OPTIONS, ...more]))
       }
     }
     for (const name of HOOKS) {
-      if (options[name] !== undefined && typeof options[name] !== 'function') throw invalid(`${name} is a function`)
+      if (options[name] !== undefined && typeof options[name] !== 'function') {
+        throw invalid(`${name} is ${shown(options[name])}: it has to be a function`)
+      }
     }
     this.limiter = limiter
     this.options = options
-    this.flags = frame.id(options.headers ?? 0)
+    this.flags = frame.word(options.headers ?? 0, 'headers', 'of Headers, joined by |')
   }
 
   /**
@@ -109,6 +121,13 @@ class Gate {
   }
 
   #put(req, user, apiKey, attributes, cost) {
+    checkText(user, 'user')
+    checkText(apiKey, 'apiKey')
+    if (attributes && typeof attributes !== 'object')
+      throw wrongHook('attributes', attributes, 'an object, a Map or a list')
+    if (cost !== undefined && typeof cost !== 'number' && typeof cost !== 'bigint') {
+      throw wrongHook('cost', cost, 'a number or a bigint')
+    }
     const request = { method: req.method, path: bytesOf(req.originalUrl ?? req.url), user, apiKey, attributes, cost }
     if (isCut(req)) throw invalid('the request has more header fields than node looks at (see maxHeadersCount)')
     const peer = req.socket?.remoteAddress ?? ''
@@ -145,8 +164,8 @@ class Gate {
 /** How a request is answered that there is no decision for: what it is itself to blame for, or not. */
 function refusal(error) {
   if (!(error instanceof RatelError)) throw error
-  if (error.code === 'RL_E_INVALID_ARGUMENT') {
-    return { status: 400, text: "the request's cost or attributes are not valid\n" }
+  if (error.code === 'RL_E_INVALID_ARGUMENT' && error.cause === undefined) {
+    return { status: 400, text: `${error.message}\n` }
   }
   return { status: 503, text: 'the limits could not be checked\n' }
 }

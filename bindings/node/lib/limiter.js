@@ -2,7 +2,8 @@ const native = require('./native.js')
 const frame = require('./frame.js')
 const { addTicket, dropTicket } = require('./host.js')
 const { create, withRules, bytesOf, SOURCE } = require('./config.js')
-const { failure, configFailure, ofStatus, invalid, cancelled, closed, unsupported } = require('./errors.js')
+const { fromEngine, failure, configFailure, invalid, cancelled, closed, unsupported } = require('./errors.js')
+const { shown } = require('./names.js')
 
 // In the order of src/env.h.
 const MANY = 0
@@ -54,19 +55,20 @@ const counters = (names) => Object.fromEntries(names.map((name, i) => [name, fra
 
 function formatOf(format) {
   const flags = FORMATS[format ?? 'text']
-  if (flags === undefined) throw invalid('format is text or json')
+  if (flags === undefined) throw invalid(`format is ${shown(format)}: it has to be text or json`)
   return flags
 }
 
 function textFrom(value, name) {
-  if (typeof value !== 'string' && !(value instanceof Uint8Array)) throw invalid(`${name} is a string`)
+  if (typeof value !== 'string' && !(value instanceof Uint8Array))
+    throw invalid(`${name} is ${shown(value)}: it has to be a string`)
   return value
 }
 
 function linesFrom(lines, name) {
   if (lines === undefined) return []
-  if (!Array.isArray(lines)) throw invalid(`${name} is a list of lines`)
-  return lines.map((line) => textFrom(line, name))
+  if (!Array.isArray(lines)) throw invalid(`${name} is ${shown(lines)}: it has to be a list of lines`)
+  return lines.map((line, i) => textFrom(line, `${name}[${i}]`))
 }
 
 const orphans = new FinalizationRegistry((id) => native.close(id))
@@ -112,6 +114,7 @@ class Limiter {
   #ask(request) {
     if (!this.#sync) throw this.#waits('allow')
     frame.one(this.#id, request)
+    this.#forget()
     native.allow()
     if (frame.status() !== 0) throw this.#failure()
   }
@@ -121,23 +124,33 @@ class Limiter {
     return unsupported(`${name}: this storage does not answer at once, use ${name}Async`)
   }
 
+  /** What callbacks failed with before is not the cause of what fails now. */
+  #forget() {
+    if (this.#host !== undefined) this.#host.thrown = undefined
+  }
+
   #failure() {
-    const error = failure()
+    return this.#caused(failure())
+  }
+
+  #caused(error) {
     const thrown = this.#host?.thrown
-    if (thrown !== undefined) {
-      error.cause = thrown
-      this.#host.thrown = undefined
-    }
+    if (thrown !== undefined && thrown.code === error.code) error.cause = thrown.error
     return error
   }
 
-  /** The short form for a rule that is known: `key` stands in for the value of every scope but global. */
+  /**
+   * The short form for a rule that is known: `key` stands in for the value of every scope but global; for a rule that
+   * has no other it is ''.
+   */
   allowRule(rule, key, cost) {
     if (!this.#sync) throw this.#waits('allowRule')
-    const ruleId = frame.id(rule)
+    const ruleId = ruleFrom(rule)
+    keyFrom(key)
     const spent = frame.units(cost, 'cost')
     frame.begin(this.#id, 1)
     frame.write(0, ruleId, spent, 0, undefined, undefined, undefined, undefined, undefined, key, undefined)
+    this.#forget()
     native.allowRule()
     if (frame.status() !== 0) throw this.#failure()
     return frame.decision(0)
@@ -156,19 +169,20 @@ class Limiter {
   /** allowRule for every storage. */
   async allowRuleAsync(rule, key, cost) {
     if (!this.#later) return this.allowRule(rule, key, cost)
-    return this.allowAsync({ rule, key, cost })
+    return this.allowAsync({ rule: ruleFrom(rule), key: keyFrom(key), cost })
   }
 
   /** A promise of what `read` finds in the frame once the answer is there. */
   #await(start, read) {
     return new Promise((resolve, reject) => {
-      const ticket = addTicket((status, text) => {
+      const ticket = addTicket((error, text) => {
         this.#asked.delete(ticket)
-        if (status === 0) resolve(read(text))
-        else reject(ofStatus(status))
+        if (error === undefined) resolve(read(text))
+        else reject(this.#caused(error))
       })
       this.#asked.set(ticket, reject)
       frame.ticket(ticket)
+      this.#forget()
       start()
       if (frame.status() !== 0) {
         this.#asked.delete(ticket)
@@ -180,6 +194,7 @@ class Limiter {
 
   /** A call that is made now; see src/call.c. */
   #now(kind, read) {
+    this.#forget()
     const text = native.callNow(kind)
     if (frame.status() !== 0) throw this.#failure()
     return read(text)
@@ -208,7 +223,7 @@ class Limiter {
       'allowMany',
       MANY,
       (id) => frame.many(id, requests),
-      () => answers(count)
+      (refused) => answers(count, refused)
     )
   }
 
@@ -217,7 +232,7 @@ class Limiter {
     return this.#callAsync(
       MANY,
       (id) => frame.many(id, requests),
-      () => answers(count)
+      (refused) => answers(count, refused)
     )
   }
 
@@ -282,7 +297,7 @@ class Limiter {
   headers(decision, flags = 0) {
     return this.#tell(HEADERS, () => {
       frame.earlier(decision)
-      frame.flags(frame.id(flags))
+      frame.flags(frame.word(flags, 'flags', 'of Headers, joined by |'))
     })
   }
 
@@ -312,9 +327,10 @@ class Limiter {
 
   /** One crossing for a middleware: see lib/http.js. Returns the header fields as lines. */
   _allowHttp(request, peer, xForwardedFor, forwarded, flags) {
-    frame.one(this.#id, request)
+    frame.own(this.#id, request)
     frame.flags(flags)
     frame.origin(peer, xForwardedFor, forwarded)
+    this.#forget()
     const text = native.allowHttp()
     if (frame.status() !== 0) throw this.#failure()
     if (text !== undefined) return text
@@ -337,7 +353,7 @@ class Limiter {
 
   /** Counters of one rule, by its id. */
   ruleMetrics(rule) {
-    const ruleId = frame.id(rule)
+    const ruleId = ruleFrom(rule)
     frame.begin(this.#id, 0)
     frame.flags(ruleId)
     return this.#now(RULE_METRICS, () => ({ rule: ruleId, ...counters(RULE_COUNTERS) }))
@@ -366,17 +382,18 @@ class Limiter {
    * how many.
    */
   evictIdle(cutoff) {
-    const us = frame.instant(cutoff)
+    const us = frame.instant(cutoff, 'cutoff')
     return this.#call('evictIdle', EVICT_IDLE, (id) => prepareCutoff(id, us), frame.told)
   }
 
   async evictIdleAsync(cutoff) {
-    const us = frame.instant(cutoff)
+    const us = frame.instant(cutoff, 'cutoff')
     return this.#callAsync(EVICT_IDLE, (id) => prepareCutoff(id, us), frame.told)
   }
 
   #simple(call) {
     frame.begin(this.#id, 0)
+    this.#forget()
     const told = call()
     if (frame.status() !== 0) throw this.#failure()
     return told
@@ -395,12 +412,12 @@ class Limiter {
 
   /** The name of a rule, also of one that is no longer in force. Empty when unknown. */
   ruleName(rule) {
-    const ruleId = frame.id(rule)
+    const ruleId = ruleFrom(rule)
     return this.#simple(() => native.ruleName(ruleId))
   }
 
   limitName(limit) {
-    const limitId = frame.id(limit)
+    const limitId = frame.word(limit, 'limit', 'an id, see limitId of a Decision')
     return this.#simple(() => native.limitName(limitId))
   }
 
@@ -428,7 +445,7 @@ class Limiter {
   watch(path, intervalMs = 0) {
     const bytes = bytesOf(path, 'path')
     if (!Number.isInteger(intervalMs) || intervalMs < 0 || intervalMs > LARGEST_INTERVAL) {
-      throw invalid('intervalMs is a whole number of milliseconds')
+      throw invalid(`intervalMs is ${shown(intervalMs)}: it has to be a whole number of milliseconds`)
     }
     this.#simple(() => native.watch(bytes, intervalMs))
   }
@@ -474,23 +491,33 @@ const nothing = () => undefined
 const noRequest = (id) => frame.begin(id, 0)
 const itself = (text) => text ?? ''
 
+const ruleFrom = (rule) => frame.word(rule, 'rule', 'an id, see ruleId')
+
+/** Without a key all would share one budget, which is seldom meant. */
+function keyFrom(key) {
+  if (key === undefined || key === null) throw invalid(`key is ${key}: a rule of scope global takes '', others a value`)
+  return key
+}
+
 function countOf(requests) {
-  if (!Array.isArray(requests)) throw invalid('allowMany takes a list of requests')
+  if (!Array.isArray(requests)) throw invalid(`allowMany takes a list of requests, not ${shown(requests)}`)
   return requests.length
 }
 
-function answers(count) {
+/** `refused` has why those have no answer that were refused; undefined: none was. */
+function answers(count, refused) {
   const out = new Array(count)
   for (let i = 0; i < count; i++) {
-    const status = frame.statusAt(i)
-    out[i] = status === 0 ? frame.decision(i) : ofStatus(status)
+    out[i] = frame.statusAt(i) === 0 ? frame.decision(i) : fromEngine(refused[i])
   }
   return out
 }
 
 function prepareSettle(id, request, decision, actual) {
   const spent = frame.units(actual, 'actual')
-  if (typeof spent !== 'number' || Number.isNaN(spent)) throw invalid('actual is a whole number of units')
+  if (typeof spent !== 'number' || Number.isNaN(spent)) {
+    throw invalid(`actual is ${shown(actual)}: it has to be a whole number of units, below 2^53`)
+  }
   frame.one(id, request)
   frame.earlier(decision)
   frame.number(spent)

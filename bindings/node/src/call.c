@@ -131,11 +131,8 @@ static rl_status perform(rn_call *call) {
       return rl_allow_many(registry, call->requests, call->count, call->decisions, &call->error);
     case RN_CALL_PEEK:
       return rl_peek(registry, call->requests, call->decisions, &call->error);
-    case RN_CALL_SETTLE: {
-      const double actual = call->number;
-      const int64_t units = actual >= 0 && actual <= 9007199254740991.0 ? (int64_t)actual : -1;
-      return rl_settle(registry, call->requests, &call->earlier, units, call->decisions, &call->error);
-    }
+    case RN_CALL_SETTLE:
+      return rl_settle(registry, call->requests, &call->earlier, rn_units(call->number), call->decisions, &call->error);
     case RN_CALL_RESET:
       return rl_reset(registry, call->requests, &call->error);
     case RN_CALL_METRICS:
@@ -166,13 +163,28 @@ static void counters_out(rn_env *e, const void *first, size_t count) {
   }
 }
 
-/* Puts what came of it into the frame; a text is returned. */
+/* By its place, why each one that was refused was; nothing when none was. */
+static napi_value refusals(rn_env *e, const rn_call *call) {
+  napi_value out = NULL;
+  rn_error error;
+  for (uint32_t i = 0; i < call->count; ++i) {
+    if (call->decisions[i].status == RL_OK) continue;
+    if (!out && napi_create_array_with_length(e->env, call->count, &out) != napi_ok) return NULL;
+    rn_refusal(call->limiter->registry, &call->requests[i], call->decisions[i].status, &error);
+    napi_set_element(e->env, out, i, rn_error_value(e, &error));
+  }
+  return out;
+}
+
+/* Puts what came of it into the frame; a text, or why some were refused, is returned. */
 static napi_value call_out(rn_env *e, const rn_call *call) {
   napi_value text = NULL;
   if (call->status != RL_OK) {
     e->error = call->error;
   } else if (call->text) {
     text = rn_text(e, call->text, call->size);
+  } else if (call->kind == RN_CALL_MANY) {
+    text = refusals(e, call);
   } else if (call->kind == RN_CALL_METRICS) {
     counters_out(e, &call->metrics.requests, 22);
   } else if (call->kind == RN_CALL_RULE_METRICS) {

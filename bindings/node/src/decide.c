@@ -81,8 +81,8 @@ napi_value rn_allow_rule(napi_env env, napi_callback_info info) {
   const rl_request *r = &q.request;
   const rl_status status =
       rl_allow_rule(limiter->registry, r->rule, r->key.data, r->key.size, r->cost, r->now_ns, &decision);
+  if (status != RL_OK) rn_refusal(limiter->registry, r, status, &e->error);
   answer(e, limiter, &q, status, &decision);
-  if (status != RL_OK) rn_fail(e, status, "");
   return NULL;
 }
 

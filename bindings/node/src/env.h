@@ -158,6 +158,8 @@ napi_value rn_failure(napi_env, napi_callback_info);
 napi_value rn_about(napi_env, napi_callback_info);
 napi_value rn_status_name_of(napi_env, napi_callback_info);
 napi_value rn_error_value(rn_env *e, const rl_error *error);
+/** Why a request was refused by a call that has no message of its own. */
+void rn_refusal(rl_registry *registry, const rl_request *request, rl_status status, rl_error *out);
 
 /* host.c */
 /** What is posted to the environment's thread. */

@@ -45,21 +45,21 @@ uint64_t rn_instant(double microseconds) {
   return microseconds > 0 && microseconds < 1 ? 1 : rn_nanoseconds(microseconds);
 }
 
-/* The engine refuses 0: here is what becomes of all that is no number of units. */
-static int64_t units(double cost, bool whole) {
-  if (whole) {
-    int64_t units;
-    memcpy(&units, &cost, sizeof units);
-    return units == RL_COST_OF_RULE ? 0 : units;
-  }
-  if (isnan(cost)) return RL_COST_OF_RULE;
-  return cost >= 1 && cost <= 9007199254740991.0 ? (int64_t)cost : 0;
+int64_t rn_units(double number) {
+  return number >= -9007199254740991.0 && number <= 9007199254740991.0 ? (int64_t)number : 0;
+}
+
+static int64_t cost_of(const rn_record *record) {
+  int64_t cost;
+  if (record->cost_is != RN_WHOLE) return isnan(record->cost) ? RL_COST_OF_RULE : rn_units(record->cost);
+  memcpy(&cost, &record->cost, sizeof cost);
+  return cost;
 }
 
 bool rn_read_request(rn_cursor *cursor, const rn_record *record, rl_attribute *attributes, rl_request *out) {
   *out = (rl_request)RL_REQUEST_INIT;
   out->now_ns = rn_instant(record->now_us);
-  out->cost = units(record->cost, record->cost_is == RN_WHOLE);
+  out->cost = cost_of(record);
   out->rule = record->rule;
   out->attribute_count = record->attribute_count;
   out->attributes = record->attribute_count > 0 ? attributes : NULL;

@@ -99,6 +99,8 @@ bool rn_read_list(rn_cursor *cursor, uint32_t count, rl_str *out);
 bool rn_read_request(rn_cursor *cursor, const rn_record *record, rl_attribute *attributes, rl_request *out);
 
 uint64_t rn_nanoseconds(double microseconds);
+/** Units that lib/frame.js has seen to be a whole number. */
+int64_t rn_units(double number);
 /** For arguments of the engine, which takes 0 for "read the clock": what lies between 0 and 1 is the first instant
  * there is. */
 uint64_t rn_instant(double microseconds);

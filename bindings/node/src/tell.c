@@ -1,4 +1,5 @@
 /* Names, versions and errors. */
+#include <stdio.h>
 #include <string.h>
 
 #include "env.h"
@@ -70,6 +71,31 @@ napi_value rn_error_value(rn_env *e, const rl_error *error) {
   put(e, out, "column", rn_number(e, error->column));
   put(e, out, "faultCount", rn_number(e, error->fault_count));
   return out;
+}
+
+void rn_refusal(rl_registry *registry, const rl_request *request, rl_status status, rl_error *out) {
+  rl_decision none = RL_DECISION_INIT;
+  rl_request asked = *request;
+  const char *message = "";
+  *out = (rl_error)RL_ERROR_INIT;
+  switch (status) {
+    case RL_E_INVALID_ARGUMENT:
+      /* Asked again at an instant of its own and under an id that no rule has, it comes to neither clock nor storage. */
+      if (asked.now_ns == 0) asked.now_ns = 1;
+      if (asked.rule != 0 || asked.key.size == 0) asked.rule = UINT32_MAX;
+      if (rl_peek(registry, &asked, &none, out) == RL_E_INVALID_ARGUMENT) return;
+      message = "the clock callback failed";
+      break;
+    case RL_E_UNSUPPORTED:
+      message = "more than 32 rules or 64 limits apply to this request";
+      break;
+    default:
+      break;
+  }
+  out->status = status;
+  const size_t room = sizeof out->message;
+  snprintf(out->message, room, "%s", message);
+  if (status == RL_E_NOT_FOUND) snprintf(out->message, room, "no rule in force has the id %u", asked.rule);
 }
 
 /* failure(): why the last call failed. */
