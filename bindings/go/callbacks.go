@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"math"
 	"runtime/cgo"
+	"sync/atomic"
 	"time"
 )
 
@@ -34,6 +35,8 @@ type host struct {
 	storage Storage
 	ctx     context.Context // ends with the limiter
 	cancel  context.CancelFunc
+
+	clockFault atomic.Pointer[error] // what the clock last failed with
 }
 
 func hostOf(self C.uintptr_t) *host { return cgo.Handle(self).Value().(*host) }
@@ -52,7 +55,23 @@ func (h *host) panicked(where string, what any) {
 //export ratelGoRelease
 func ratelGoRelease(self C.uintptr_t) { cgo.Handle(self).Delete() }
 
-// A clock that panics tells an instant that the engine refuses: the request fails with ErrInvalidArgument.
+// caused adds what the clock failed with to the error of a call that it was asked in.
+func (h *host) caused(err error) error {
+	if e, ok := err.(*Error); ok && e.Code == ErrInvalidArgument && h.clock != nil {
+		if cause := h.clockFault.Swap(nil); cause != nil {
+			e.Cause = *cause
+		}
+	}
+	return err
+}
+
+func (h *host) clockFailed(format string, what any) C.uint64_t {
+	err := fmt.Errorf(format, what)
+	h.clockFault.Store(&err)
+	return math.MaxUint64
+}
+
+// A clock that fails tells an instant that the engine refuses: the request fails with ErrInvalidArgument.
 //
 //export ratelGoNow
 func ratelGoNow(self C.uintptr_t) (now C.uint64_t) {
@@ -60,13 +79,14 @@ func ratelGoNow(self C.uintptr_t) (now C.uint64_t) {
 	defer func() {
 		if what := recover(); what != nil {
 			h.panicked("Clock.Now", what)
-			now = math.MaxUint64
+			now = h.clockFailed("ratel: panic in Clock.Now: %v", what)
 		}
 	}()
-	if ns := nanoseconds(h.clock.Now()); ns != 0 {
+	t := h.clock.Now()
+	if ns := nanoseconds(t); ns != 0 && ns <= maxTime {
 		return C.uint64_t(ns)
 	}
-	return math.MaxUint64
+	return h.clockFailed("ratel: Clock.Now told %v, which lies outside of 1970 to 2255", t)
 }
 
 //export ratelGoLog

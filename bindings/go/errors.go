@@ -50,7 +50,11 @@ type Error struct {
 	Column     int      // in bytes
 	FaultCount int      // how many faults the rule set has; this is the first
 	Faults     []*Error // all of them, for ErrConfig from a rule set that was loaded
+	Cause      error    // what a clock of the host's failed with; nil when it is the caller's own fault
 }
+
+// Unwrap is the Cause.
+func (e *Error) Unwrap() error { return e.Cause }
 
 // Error tells the place and what is wrong.
 func (e *Error) Error() string {

@@ -25,7 +25,7 @@ type HTTP struct {
 // dst. With the engine's own store and clock that is one call into C. An error with a Decision that is not zero means that the
 // decision stands and its fields could not be told.
 func (l *Limiter) AllowHTTP(ctx context.Context, request Request, from HTTP, dst []byte) (Decision, []byte, error) {
-	c, err := l.enterAt(ctx, request.Time)
+	c, err := l.enterWith(ctx, &request, costOf(request.Cost))
 	if err != nil {
 		return Decision{}, dst, err
 	}

@@ -9,6 +9,7 @@ import "C"
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"runtime"
 	"strings"
@@ -123,9 +124,9 @@ func (l *Limiter) enter(ctx context.Context) (*core, error) {
 	return l.begin()
 }
 
-// enterAt is enter for a request at an instant.
-func (l *Limiter) enterAt(ctx context.Context, t time.Time) (*core, error) {
-	if err := timeError(t); err != nil {
+// enterWith is enter for a request that costs so much.
+func (l *Limiter) enterWith(ctx context.Context, request *Request, cost int64) (*core, error) {
+	if err := requestError(request, cost); err != nil {
 		return nil, err
 	}
 	return l.enter(ctx)
@@ -149,7 +150,7 @@ func (l *Limiter) AllowN(ctx context.Context, request Request, n int64) (Decisio
 }
 
 func (l *Limiter) allow(ctx context.Context, request *Request, cost int64) (Decision, error) {
-	c, err := l.enterAt(ctx, request.Time)
+	c, err := l.enterWith(ctx, request, cost)
 	if err != nil {
 		return Decision{}, err
 	}
@@ -194,7 +195,7 @@ func (c *core) allowWithHost(ctx context.Context, r Request, cost int64) (Decisi
 	bytes, sizes, count := attributes.attributes()
 	status := C.ratel_allow(c.registry, C.uint64_t(nanoseconds(r.Time)), C.int64_t(cost), C.uint32_t(r.Rule),
 		r.Method, r.Path, r.User, r.APIKey, r.IP, r.Key, bytes, sizes, count, &out, &detail)
-	return decided(status, &out, detail)
+	return c.decided(status, &out, detail)
 }
 
 // allowAsync parks this goroutine, and no thread, until the answer comes. It releases the core.
@@ -209,7 +210,7 @@ func (c *core) allowAsync(ctx context.Context, r Request, cost int64) (Decision,
 	case got := <-place:
 		answers.Put(place)
 		c.release()
-		return got.decision, failure(got.status, nil)
+		return got.decision, c.host.caused(failure(got.status, nil))
 	case <-ctx.Done():
 		c.asked.giveUp(tag, place, c.release)
 		return Decision{}, ctx.Err()
@@ -223,12 +224,12 @@ func (c *core) ask(r *Request, cost int64, tag uint32) error {
 	bytes, sizes, count := attributes.attributes()
 	status := C.ratel_allow_queued(c.registry, C.uint64_t(nanoseconds(r.Time)), C.int64_t(cost), C.uint32_t(r.Rule),
 		r.Method, r.Path, r.User, r.APIKey, r.IP, r.Key, bytes, sizes, count, c.asked.queue, C.uint64_t(tag), &detail)
-	return failure(status, detail)
+	return c.host.caused(failure(status, detail))
 }
 
-func decided(status C.rl_status, out *C.rl_decision, detail *C.rl_error) (Decision, error) {
+func (c *core) decided(status C.rl_status, out *C.rl_decision, detail *C.rl_error) (Decision, error) {
 	if status != C.RL_OK {
-		return Decision{}, failure(status, detail)
+		return Decision{}, c.host.caused(failure(status, detail))
 	}
 	return decisionOf(out), nil
 }
@@ -239,6 +240,9 @@ func (l *Limiter) AllowRule(ctx context.Context, rule RuleID, key string, n int6
 }
 
 func (l *Limiter) allowRule(ctx context.Context, rule RuleID, key string, cost int64) (Decision, error) {
+	if cost == costTooLow {
+		return Decision{}, costError()
+	}
 	c, err := l.enter(ctx)
 	if err != nil {
 		return Decision{}, err
@@ -249,7 +253,10 @@ func (l *Limiter) allowRule(ctx context.Context, rule RuleID, key string, cost i
 	defer c.release()
 	var out C.rl_decision
 	status := C.ratel_allow_rule(c.registry, C.uint32_t(rule), key, C.int64_t(cost), 0, &out)
-	return decided(status, &out, nil)
+	if status != C.RL_OK {
+		return Decision{}, c.refused(&Request{Rule: rule, Key: key}, cost, status)
+	}
+	return decisionOf(&out), nil
 }
 
 // Peek is what Allow would answer now; nothing is spent, nothing is counted.
@@ -258,7 +265,7 @@ func (l *Limiter) Peek(ctx context.Context, request Request) (Decision, error) {
 }
 
 func (l *Limiter) peek(ctx context.Context, r Request, cost int64) (Decision, error) {
-	c, err := l.enterAt(ctx, r.Time)
+	c, err := l.enterWith(ctx, &r, cost)
 	if err != nil {
 		return Decision{}, err
 	}
@@ -270,13 +277,13 @@ func (l *Limiter) peek(ctx context.Context, r Request, cost int64) (Decision, er
 	bytes, sizes, count := attributes.attributes()
 	status := C.ratel_peek(c.registry, C.uint64_t(nanoseconds(r.Time)), C.int64_t(cost), C.uint32_t(r.Rule),
 		r.Method, r.Path, r.User, r.APIKey, r.IP, r.Key, bytes, sizes, count, &out, &detail)
-	return decided(status, &out, detail)
+	return c.decided(status, &out, detail)
 }
 
 // Settle charges, after the work, actual units (0 or more) in place of those that decision spent. request is as it was given
 // to Allow, its Time that of settling.
 func (l *Limiter) Settle(ctx context.Context, request Request, decision Decision, actual int64) (Decision, error) {
-	c, err := l.enterAt(ctx, request.Time)
+	c, err := l.enterWith(ctx, &request, costOf(request.Cost))
 	if err != nil {
 		return Decision{}, err
 	}
@@ -289,12 +296,12 @@ func (l *Limiter) Settle(ctx context.Context, request Request, decision Decision
 	bytes, sizes, count := attributes.attributes()
 	status := C.ratel_settle(c.registry, C.uint64_t(nanoseconds(r.Time)), C.int64_t(costOf(r.Cost)), C.uint32_t(r.Rule),
 		r.Method, r.Path, r.User, r.APIKey, r.IP, r.Key, bytes, sizes, count, &earlier, C.int64_t(actual), &out, &detail)
-	return decided(status, &out, detail)
+	return c.decided(status, &out, detail)
 }
 
 // Reset forgets the state of every key that the request reaches: the next one finds them new.
 func (l *Limiter) Reset(ctx context.Context, request Request) error {
-	c, err := l.enterAt(ctx, request.Time)
+	c, err := l.enterWith(ctx, &request, costOf(request.Cost))
 	if err != nil {
 		return err
 	}
@@ -306,7 +313,7 @@ func (l *Limiter) Reset(ctx context.Context, request Request) error {
 	bytes, sizes, count := attributes.attributes()
 	status := C.ratel_reset(c.registry, C.uint64_t(nanoseconds(r.Time)), C.int64_t(costOf(r.Cost)), C.uint32_t(r.Rule),
 		r.Method, r.Path, r.User, r.APIKey, r.IP, r.Key, bytes, sizes, count, &detail)
-	return failure(status, detail)
+	return c.host.caused(failure(status, detail))
 }
 
 // RuleID is the id of a rule in force by its name.
@@ -409,7 +416,8 @@ func (l *Limiter) Watch(path string, every time.Duration) error {
 	defer c.release()
 	milliseconds := every.Milliseconds()
 	if every < 0 || milliseconds > math.MaxUint32 || (every > 0 && milliseconds == 0) {
-		return &Error{Code: ErrInvalidArgument, Message: "Watch: the interval is out of range"}
+		return &Error{Code: ErrInvalidArgument, Message: fmt.Sprintf("Watch: every is %v: it has to be 0 or 10ms to %v", every,
+			math.MaxUint32*time.Millisecond)}
 	}
 	var detail *C.rl_error
 	return failure(C.ratel_watch(c.registry, path, C.uint32_t(milliseconds), &detail), detail)
@@ -431,6 +439,9 @@ func (l *Limiter) KeyCount() (uint64, error) {
 // EvictIdle drops every key whose state has been as new since cutoff (the zero time: now), and says how many. No decision
 // changes by it.
 func (l *Limiter) EvictIdle(cutoff time.Time) (uint64, error) {
+	if err := timeError("cutoff", cutoff); err != nil {
+		return 0, err
+	}
 	c, err := l.begin()
 	if err != nil {
 		return 0, err
@@ -439,5 +450,5 @@ func (l *Limiter) EvictIdle(cutoff time.Time) (uint64, error) {
 	var evicted C.uint64_t
 	var detail *C.rl_error
 	status := C.ratel_evict_idle(c.registry, C.uint64_t(nanoseconds(cutoff)), &evicted, &detail)
-	return uint64(evicted), failure(status, detail)
+	return uint64(evicted), c.host.caused(failure(status, detail))
 }

@@ -88,9 +88,27 @@ func (l *Limiter) allowMany(ctx context.Context, requests []Request, costs []int
 	decisions := make([]Decision, len(requests))
 	for i := range decisions {
 		decisions[i] = decisionOf(&b.out[i])
-		decisions[i].Err = failure(b.out[i].status, nil)
+		if status := b.out[i].status; status != C.RL_OK {
+			decisions[i].Err = c.refused(&requests[i], costAt(requests, costs, i), status)
+		}
 	}
 	return decisions, nil
+}
+
+// refused is why a request was refused by a call that has no message of its own.
+func (c *core) refused(r *Request, cost int64, status C.rl_status) error {
+	if status == C.RL_E_INVALID_ARGUMENT {
+		if err := requestError(r, cost); err != nil {
+			return err
+		}
+	}
+	var detail *C.rl_error
+	attributes := packAttributes(r.Attributes)
+	defer attributes.giveBack()
+	bytes, sizes, count := attributes.attributes()
+	status = C.ratel_refusal(c.registry, C.uint64_t(nanoseconds(r.Time)), C.int64_t(cost), C.uint32_t(r.Rule),
+		r.Method, r.Path, r.User, r.APIKey, r.IP, r.Key, bytes, sizes, count, status, &detail)
+	return c.host.caused(failure(status, detail))
 }
 
 // allowEach is AllowMany where each question waits for a storage: one after the other, at the instant of the first answer.

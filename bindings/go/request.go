@@ -4,6 +4,7 @@ package ratel
 import "C"
 
 import (
+	"fmt"
 	"math"
 	"strings"
 	"sync"
@@ -36,8 +37,13 @@ type Request struct {
 
 const (
 	costOfRule = math.MinInt64
+	costTooLow = math.MinInt64 + 1 // also what stands for a stated cost that means costOfRule to the engine
 	maxTime    = C.RL_NOW_MAX_NS
 )
+
+func costError() error {
+	return &Error{Code: ErrInvalidArgument, Message: fmt.Sprintf("cost is below %d: it has to be at least 1", costTooLow+1)}
+}
 
 // costOf is what Cost stands for.
 func costOf(cost int64) int64 {
@@ -47,13 +53,9 @@ func costOf(cost int64) int64 {
 	return unitsOf(cost)
 }
 
-// unitsOf is a number of units that the caller states. The one that means the rule's cost to the engine becomes another that is
-// refused.
+// unitsOf is a number of units that the caller states.
 func unitsOf(n int64) int64 {
-	if n == costOfRule {
-		return n + 1
-	}
-	return n
+	return max(n, costTooLow)
 }
 
 // nanoseconds is 0 for the zero time. What lies outside the engine's range, the Unix epoch itself included, becomes a number that it
@@ -71,12 +73,20 @@ func nanoseconds(t time.Time) uint64 {
 	return math.MaxUint64
 }
 
-// timeError tells of a Time that the engine does not take; AllowMany leaves that to the engine.
-func timeError(t time.Time) error {
+// requestError tells of what cannot be said to the engine. In AllowMany the engine refuses what stands for it.
+func requestError(r *Request, cost int64) error {
+	if cost == costTooLow {
+		return costError()
+	}
+	return timeError("Time", r.Time)
+}
+
+// timeError tells of an instant that the engine does not take.
+func timeError(name string, t time.Time) error {
 	if nanoseconds(t) <= maxTime {
 		return nil
 	}
-	return &Error{Code: ErrInvalidArgument, Message: "Time is " + t.UTC().Format(time.RFC3339Nano) + ": it has to be after " +
+	return &Error{Code: ErrInvalidArgument, Message: name + " is " + t.UTC().Format(time.RFC3339Nano) + ": it has to be after " +
 		"1970-01-01T00:00:00Z and not after " + time.Unix(0, maxTime).UTC().Format(time.RFC3339) + ", or the zero time.Time for the clock"}
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <ratel/rl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -197,6 +198,26 @@ static rl_status ratel_drain(rl_completion_queue *queue, uint64_t *tags, rl_deci
                              uint32_t *count) {
   for (uint32_t i = 0; i < capacity; ++i) out[i].struct_size = sizeof out[i];
   return rl_completion_queue_drain(queue, tags, out, capacity, RL_WAIT_FOREVER, count, NULL);
+}
+
+/* Why a request was refused with a status and without a message. Asked again at an instant of its own and under an id that no rule
+ * has, it comes to neither clock nor storage. */
+static rl_status ratel_refusal(rl_registry *registry, RATEL_REQUEST, rl_status status, rl_error **err) {
+  RATEL_REQUEST_BEGIN;
+  rl_decision none = RL_DECISION_INIT;
+  if (status == RL_E_NOT_FOUND) {
+    snprintf(error.message, sizeof error.message, "no rule in force has the id %u", rule);
+  } else if (status == RL_E_UNSUPPORTED) {
+    snprintf(error.message, sizeof error.message, "more than 32 rules or 64 limits apply to this request");
+  } else if (status == RL_E_INVALID_ARGUMENT) {
+    if (now_ns == 0) request.now_ns = 1;
+    if (rule != 0 || request.key.size == 0) request.rule = UINT32_MAX;
+    if (rl_peek(registry, &request, &none, &error) != RL_E_INVALID_ARGUMENT) {
+      ratel_error_begin(&error);
+      snprintf(error.message, sizeof error.message, "the clock callback failed");
+    }
+  }
+  RATEL_REQUEST_END(err);
 }
 
 /* One of many requests without its strings: those of all lie in a row, six of each and then its attributes. */

@@ -49,7 +49,7 @@ func (l *Limiter) newText(with func(c *core) writer) (string, error) {
 		status := write((*C.char)(unsafe.Pointer(unsafe.SliceData(text))), C.uint64_t(cap(text)), &room, &detail)
 		if status != C.RL_E_BUFFER_TOO_SMALL {
 			text, err = written(text, status, room, detail)
-			return string(text), err
+			return string(text), c.host.caused(err)
 		}
 		C.free(unsafe.Pointer(detail))
 	}
@@ -112,10 +112,10 @@ func (l *Limiter) Explain(ctx context.Context, request Request, flags TextFlags)
 	if err := contextError(ctx); err != nil {
 		return "", err
 	}
-	if err := timeError(request.Time); err != nil {
+	r := &request
+	if err := requestError(r, costOf(r.Cost)); err != nil {
 		return "", err
 	}
-	r := &request
 	attributes := packAttributes(r.Attributes)
 	defer attributes.giveBack()
 	bytes, sizes, count := attributes.attributes()

@@ -132,11 +132,12 @@ func denied(ctx context.Context, options *Options, decision ratel.Decision) erro
 }
 
 func failed(ctx context.Context, err error) error {
+	var why *ratel.Error
 	switch {
 	case ctx.Err() != nil:
 		return status.FromContextError(ctx.Err()).Err()
-	case errors.Is(err, ratel.ErrInvalidArgument):
-		return status.Error(codes.InvalidArgument, "the call's cost or attributes are not valid")
+	case errors.As(err, &why) && why.Code == ratel.ErrInvalidArgument && why.Cause == nil:
+		return status.Error(codes.InvalidArgument, why.Message)
 	default:
 		return status.Error(codes.Unavailable, "the limits could not be checked")
 	}

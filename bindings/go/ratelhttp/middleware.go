@@ -207,11 +207,17 @@ func (m *middleware) failed(w http.ResponseWriter, r *http.Request, err error) {
 	case r.Context().Err() != nil: // the client has gone: nobody reads an answer
 	case m.options.Failed != nil:
 		m.options.Failed(w, r, err)
-	case errors.Is(err, ratel.ErrInvalidArgument):
-		http.Error(w, "the request's cost or attributes are not valid", http.StatusBadRequest)
+	case blames(err):
+		http.Error(w, strings.TrimPrefix(err.Error(), "ratel: "), http.StatusBadRequest)
 	default:
 		http.Error(w, "the limits could not be checked", http.StatusServiceUnavailable)
 	}
+}
+
+// blames tells whether it is the request that an error is about, and not the host's clock.
+func blames(err error) bool {
+	var why *ratel.Error
+	return errors.As(err, &why) && why.Code == ratel.ErrInvalidArgument && why.Cause == nil
 }
 
 // hold waits; false when the client has gone meanwhile.

@@ -161,11 +161,20 @@ func TestStoreTroubleFollowsTheRule(t *testing.T) {
 	wantStatus(t, ask(h, "GET", "/other"), 200)
 }
 
+type brokenClock struct{}
+
+func (brokenClock) Now() time.Time { return time.Time{} }
+
 func TestNoDecision(t *testing.T) {
 	options := hooks
 	options.Cost = func(*http.Request) int64 { return -1 }
 	limiter := newLimiter(t)
-	wantStatus(t, ask(ratelhttp.New(limiter, options)(served), "GET", "/x"), 400)
+	w := ask(ratelhttp.New(limiter, options)(served), "GET", "/x")
+	wantStatus(t, w, 400)
+	if !strings.HasPrefix(w.Body.String(), "cost is -1: at least 1") {
+		t.Errorf("body %q", w.Body)
+	}
+	wantStatus(t, ask(ratelhttp.New(newLimiter(t, ratel.WithClock(brokenClock{})), hooks)(served), "GET", "/x"), 503)
 	options.Failed = func(w http.ResponseWriter, _ *http.Request, err error) { http.Error(w, err.Error(), 500) }
 	wantStatus(t, ask(ratelhttp.New(limiter, options)(served), "GET", "/x"), 500)
 	_ = limiter.Close()
