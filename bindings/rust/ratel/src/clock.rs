@@ -1,3 +1,4 @@
+use crate::error::BoxError;
 use crate::log::Log;
 use crate::request::nanoseconds;
 use crate::trouble;
@@ -43,15 +44,22 @@ pub(crate) fn table(clock: ClockBox) -> (sys::rl_clock, *mut ClockBox) {
     (table, owned)
 }
 
+fn failed(error: BoxError) -> u64 {
+    trouble::keep(sys::RL_E_INVALID_ARGUMENT, error);
+    u64::MAX
+}
+
 unsafe extern "C" fn now_ns(self_: *mut c_void) -> u64 {
     // SAFETY: what `table` made, and not destroyed yet.
     let host = unsafe { &*self_.cast::<ClockBox>() };
     match trouble::contain("Clock::now", || host.clock.now()) {
-        Ok(time) => nanoseconds(time),
+        Ok(time) => match nanoseconds(time) {
+            ns if ns <= sys::RL_NOW_MAX_NS => ns,
+            _ => failed(format!("Clock::now told {time:?}, which lies outside of 1970 to 2255").into()),
+        },
         Err(panic) => {
             host.log.error(&panic.0);
-            trouble::keep(sys::RL_E_INVALID_ARGUMENT, Box::new(panic));
-            u64::MAX
+            failed(Box::new(panic))
         }
     }
 }

@@ -89,7 +89,8 @@ impl Decision {
         self.0.allowed == 1
     }
 
-    /// From [`allow_many`](crate::Limiter::allow_many): whether this one has an answer, and why not.
+    /// From [`allow_many`](crate::Limiter::allow_many): whether this one has an answer; the error has the status alone,
+    /// [`refusal`](crate::Limiter::refusal) has the words.
     pub fn answered(&self) -> Result<()> {
         if self.0.status == sys::RL_OK { Ok(()) } else { Err(Error::of_status(self.0.status)) }
     }

@@ -118,8 +118,11 @@ impl Error {
     }
 
     fn make(status: sys::rl_status, message: String) -> Error {
-        let source = crate::trouble::take(status);
-        let detail = Detail { message, source };
+        Error::caused(status, message, crate::trouble::take(status))
+    }
+
+    pub(crate) fn caused(status: sys::rl_status, message: impl Into<String>, source: Option<BoxError>) -> Error {
+        let detail = Detail { message: message.into(), source };
         match status {
             sys::RL_E_INVALID_ARGUMENT => Error::InvalidArgument(detail),
             sys::RL_E_NO_MEMORY => Error::NoMemory,

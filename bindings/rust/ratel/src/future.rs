@@ -33,7 +33,7 @@ impl Limiter {
         if let Err(error) = begun {
             // SAFETY: the callback never runs.
             drop(unsafe { Box::from_raw(ticket) });
-            return Err(error);
+            return Err(request.blame(error));
         }
         Ok(Asked::Waiting(waiting))
     }

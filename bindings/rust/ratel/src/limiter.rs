@@ -107,6 +107,7 @@ impl Limiter {
     pub fn allow(&self, request: &Request<'_>) -> Result<Decision> {
         // SAFETY: pointers to what lives for the call; so in all of these.
         decided(|out, err| unsafe { sys::rl_allow(self.raw(), &request.raw, out, err) })
+            .map_err(|error| request.blame(error))
     }
 
     /// [`allow`](Limiter::allow) for a number of units, at least 1, whatever the request's cost is.
@@ -119,20 +120,21 @@ impl Limiter {
     /// least 1; [`COST_OF_RULE`](crate::COST_OF_RULE), or `None`, is what the rule says.
     #[inline]
     pub fn allow_rule(&self, rule: RuleId, key: impl AsRef<[u8]>, cost: impl Into<Option<i64>>) -> Result<Decision> {
-        let (key, cost) = (lend(key.as_ref()), units(cost.into()));
+        let (key, cost) = (key.as_ref(), units(cost.into()));
+        let raw = lend(key);
         let mut out = room_for_decision();
         // SAFETY: as in `allow`.
         let status =
-            unsafe { sys::rl_allow_rule(self.raw(), rule.0, key.data, key.size, cost, 0, out.as_mut_ptr().cast()) };
+            unsafe { sys::rl_allow_rule(self.raw(), rule.0, raw.data, raw.size, cost, 0, out.as_mut_ptr().cast()) };
         if status != sys::RL_OK {
-            return Err(Error::of_status(status));
+            return Err(self.why(&Request::for_rule(rule).key(key).cost(cost), status));
         }
         // SAFETY: written by the engine.
         Ok(unsafe { out.assume_init() })
     }
 
     /// Many questions at one instant, answered in order. Each decision says by [`answered`](Decision::answered) whether
-    /// it is one: a request that is refused does not hold up the others.
+    /// it is one: a request that is refused does not hold up the others, and [`refusal`](Limiter::refusal) says why.
     pub fn allow_many(&self, requests: &[Request<'_>]) -> Result<Vec<Decision>> {
         let mut out = vec![Decision::EMPTY; requests.len()];
         self.allow_many_into(requests, &mut out)?;
@@ -147,15 +149,50 @@ impl Limiter {
             return Err(Error::invalid("allow_many_into: there is not one decision for each request"));
         }
         // SAFETY: both are arrays of the C structs, `count` long.
-        asked(|err| unsafe {
+        let done = asked(|err| unsafe {
             sys::rl_allow_many(self.raw(), requests.as_ptr().cast(), count, out.as_mut_ptr().cast(), err)
-        })
+        });
+        trouble::clear();
+        done
+    }
+
+    /// Why a request of [`allow_many`](Limiter::allow_many) was refused, in words; `None` when `decision` is an answer.
+    /// Nothing is spent, and neither clock nor storage is asked.
+    pub fn refusal(&self, request: &Request<'_>, decision: &Decision) -> Option<Error> {
+        (decision.0.status != sys::RL_OK).then(|| self.why(request, decision.0.status))
+    }
+
+    /// Why a request was refused by a call that has no message of its own.
+    #[cold]
+    fn why(&self, request: &Request<'_>, status: sys::rl_status) -> Error {
+        let cause = trouble::take(status);
+        match status {
+            sys::RL_E_INVALID_ARGUMENT => {
+                let mut again = *request;
+                again.raw.now_ns = again.raw.now_ns.max(1);
+                if again.raw.rule != 0 || again.raw.key.size == 0 {
+                    again.raw.rule = u32::MAX; // an id that no rule has: it comes to no storage
+                }
+                match self.peek(&again) {
+                    Err(error @ Error::InvalidArgument(_)) => error,
+                    _ => Error::caused(status, "the clock callback failed", cause),
+                }
+            }
+            sys::RL_E_NOT_FOUND => {
+                Error::caused(status, format!("no rule in force has the id {}", request.raw.rule), cause)
+            }
+            sys::RL_E_UNSUPPORTED => {
+                Error::caused(status, "more than 32 rules or 64 limits apply to this request", cause)
+            }
+            _ => Error::of_status(status),
+        }
     }
 
     /// What [`allow`](Limiter::allow) would answer now. Nothing is spent, nothing is counted.
     pub fn peek(&self, request: &Request<'_>) -> Result<Decision> {
         // SAFETY: as in `allow`.
         decided(|out, err| unsafe { sys::rl_peek(self.raw(), &request.raw, out, err) })
+            .map_err(|error| request.blame(error))
     }
 
     /// After the work: `actual` units (0 or more) in place of those that `decision` spent. `request` as it was given to
@@ -164,13 +201,14 @@ impl Limiter {
         trouble::clear();
         // SAFETY: as in `allow`.
         decided(|out, err| unsafe { sys::rl_settle(self.raw(), &request.raw, &decision.0, actual, out, err) })
+            .map_err(|error| request.blame(error))
     }
 
     /// Forgets the state of every key that the request reaches: the next one finds them new.
     pub fn reset(&self, request: &Request<'_>) -> Result<()> {
         trouble::clear();
         // SAFETY: as in `allow`.
-        asked(|err| unsafe { sys::rl_reset(self.raw(), &request.raw, err) })
+        asked(|err| unsafe { sys::rl_reset(self.raw(), &request.raw, err) }).map_err(|error| request.blame(error))
     }
 
     /// The id of a rule in force by its name.
@@ -231,7 +269,9 @@ impl Limiter {
             return Err(Error::invalid("watch: the path is empty"));
         }
         let milliseconds = u32::try_from(every.as_millis()).ok().filter(|&ms| ms > 0 || every.is_zero());
-        let milliseconds = milliseconds.ok_or_else(|| Error::invalid("watch: the interval is out of range"))?;
+        let milliseconds = milliseconds.ok_or_else(|| {
+            Error::invalid(format!("watch: every is {every:?}: it has to be 0, or 10 ms to {} ms", u32::MAX))
+        })?;
         // SAFETY: as in `allow`.
         asked(|err| unsafe { sys::rl_registry_watch(self.raw(), path_bytes(path), milliseconds, err) })
     }
@@ -257,6 +297,11 @@ impl Limiter {
         trouble::clear();
         let mut evicted = 0;
         let cutoff = cutoff.map_or(0, nanoseconds);
+        if cutoff == u64::MAX {
+            return Err(Error::invalid(
+                "cutoff: the instant lies before 1970 or after 2255, or is the Unix epoch itself",
+            ));
+        }
         // SAFETY: as in `allow`.
         asked(|err| unsafe { sys::rl_registry_evict_idle(self.raw(), cutoff, &mut evicted, err) })?;
         Ok(evicted)

@@ -1,3 +1,4 @@
+use crate::error::Error;
 use ratel_sys as sys;
 use std::fmt;
 use std::marker::PhantomData;
@@ -6,14 +7,13 @@ use std::time::{SystemTime, UNIX_EPOCH};
 /// What [`Request::cost`] and [`Limiter::allow_rule`](crate::Limiter::allow_rule) take for "what the rule says".
 pub const COST_OF_RULE: Option<i64> = None;
 
-/// What C takes for that. A stated number that C would take for "what the rule says" becomes another that is refused.
+/// What C gets for a stated number that it would take for "what the rule says".
+const TOO_LOW: i64 = sys::RL_COST_OF_RULE + 1;
+
+/// What C takes for that.
 #[inline]
 pub(crate) fn units(stated: Option<i64>) -> i64 {
-    match stated {
-        None => sys::RL_COST_OF_RULE,
-        Some(sys::RL_COST_OF_RULE) => sys::RL_COST_OF_RULE + 1,
-        Some(units) => units,
-    }
+    stated.map_or(sys::RL_COST_OF_RULE, |units| units.max(TOO_LOW))
 }
 
 /// Names a rule for the life of a limiter, across reloads.
@@ -151,6 +151,20 @@ impl<'a> Request<'a> {
     pub fn cost(mut self, cost: impl Into<Option<i64>>) -> Self {
         self.raw.cost = units(cost.into());
         self
+    }
+
+    /// The error of a call with this request. What could not be said to C is told as it was stated.
+    #[cold]
+    pub(crate) fn blame(&self, error: Error) -> Error {
+        match error {
+            Error::InvalidArgument(_) if self.raw.cost == TOO_LOW => {
+                Error::invalid(format!("cost is below {}: it has to be at least 1", TOO_LOW + 1))
+            }
+            Error::InvalidArgument(_) if self.raw.now_ns == u64::MAX => {
+                Error::invalid("the instant lies before 1970 or after 2255, or is the Unix epoch itself")
+            }
+            other => other,
+        }
     }
 
     /// The units that were stated.

@@ -129,6 +129,7 @@ impl Limiter {
             // SAFETY: as above.
             unsafe { sys::rl_explain(self.raw(), &request.raw, form.flags(), buffer, capacity, needed, err) }
         })
+        .map_err(|error| request.blame(error))
     }
 
     /// What a reload with these rules would change.
@@ -249,7 +250,7 @@ impl Limiter {
                 &mut needed,
                 error.as_mut_ptr(),
             );
-            error.check(status)?;
+            error.check(status).map_err(|error| request.blame(error))?;
             Ok((decision.assume_init(), needed as usize))
         }
     }

@@ -92,6 +92,48 @@ fn many_at_once() {
 }
 
 #[test]
+fn each_of_many_says_why() {
+    let l = limiter();
+    let attributes = [Attribute::new("a", "b"); 65];
+    let requests = [
+        orders("a"),
+        orders("a").cost(-3),
+        orders("a").cost(i64::MIN),
+        orders("a").key("k"),
+        Request::for_rule(RuleId::new(4711)).key("k"),
+        orders("a").at(UNIX_EPOCH - DAY),
+        orders("a").attributes(&attributes),
+    ];
+    let before = l.metrics().unwrap().requests;
+    let decisions = l.allow_many(&requests).unwrap();
+    let told = [
+        "",
+        "cost is -3: at least 1",
+        "cost is below -9223372036854775806: it has to be at least 1",
+        "key goes with request.rule",
+        "no rule in force has the id 4711",
+        "the instant lies before 1970",
+        "65, more than 64",
+    ];
+    assert!(l.refusal(&requests[0], &decisions[0]).is_none());
+    for i in 1..requests.len() {
+        let error = l.refusal(&requests[i], &decisions[i]).unwrap();
+        assert!(error.to_string().contains(told[i]), "{i}: {error}");
+    }
+    assert_eq!(l.metrics().unwrap().requests - before, 1);
+    let error = l.allow_rule(RuleId::new(4711), "k", 1).unwrap_err();
+    assert_eq!(error.to_string(), "no rule in force has the id 4711");
+    let error = l.allow_rule(l.rule_id("orders").unwrap(), "k", -7).unwrap_err();
+    assert!(error.to_string().contains("cost is -7: at least 1"), "{error}");
+    let error = l.allow_n(&orders("a"), i64::MIN).unwrap_err();
+    assert!(error.to_string().contains("cost is below"), "{error}");
+    let error = l.evict_idle(Some(UNIX_EPOCH - DAY)).unwrap_err();
+    assert!(error.to_string().contains("cutoff"), "{error}");
+    let error = l.watch("x", std::time::Duration::from_micros(10)).unwrap_err();
+    assert!(error.to_string().contains("every is 10µs"), "{error}");
+}
+
+#[test]
 fn settles() {
     let l = limiter();
     let request = orders("alice").cost(4);

@@ -185,12 +185,14 @@ async fn no_decision() {
     assert_eq!(statuses(&layer, "/x", &[], 1).await, [400]);
     assert_eq!(statuses(&layer.clone().cost(|_| Some(i64::MIN)), "/x", &[], 1).await, [400]);
     assert_eq!(statuses(&layer.clone().cost(|_| None), "/x", &[], 1).await, [200]);
+    let answer = ask(&layer, "GET", "/x", &[]).await;
+    assert!(answer.body().starts_with("cost is -1: at least 1"), "{answer:?}");
     let told = layer.failed(|_, error| Response::builder().status(500).body(error.to_string().into()).unwrap());
     let answer = ask(&told, "GET", "/x", &[]).await;
     assert!(answer.status() == 500 && answer.body().contains("cost"), "{answer:?}");
     let broken = || -> std::time::SystemTime { panic!("no battery") };
     let limiter = Limiter::builder(Rules::text(RULES, "r")).clock(broken).build().unwrap();
-    assert_eq!(statuses(&hooked(limiter), "/x", &[], 1).await, [400]);
+    assert_eq!(statuses(&hooked(limiter), "/x", &[], 1).await, [503]);
 }
 
 #[tokio::test]

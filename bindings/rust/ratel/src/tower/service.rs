@@ -8,6 +8,7 @@ use crate::{Decision, Error, Reason, Result};
 use bytes::Bytes;
 use http::header::CONTENT_TYPE;
 use http::{HeaderValue, Request, Response, StatusCode};
+use std::error::Error as _;
 use std::task::{Context, Poll};
 
 /// The service of a [`RateLimitLayer`].
@@ -104,10 +105,13 @@ impl RateLimitLayer {
             return failed(head, error);
         }
         let (status, text) = match error {
-            Error::InvalidArgument(_) => (StatusCode::BAD_REQUEST, "the request's cost or attributes are not valid\n"),
-            _ => (StatusCode::SERVICE_UNAVAILABLE, "the limits could not be checked\n"),
+            // Without a cause it is not the clock's fault.
+            Error::InvalidArgument(detail) if error.source().is_none() => {
+                (StatusCode::BAD_REQUEST, format!("{}\n", detail.message()).into())
+            }
+            _ => (StatusCode::SERVICE_UNAVAILABLE, Bytes::from_static(b"the limits could not be checked\n")),
         };
-        answer(status, "text/plain; charset=utf-8", Bytes::from_static(text.as_bytes()))
+        answer(status, "text/plain; charset=utf-8", text)
     }
 }
 
