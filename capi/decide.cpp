@@ -167,6 +167,7 @@ rl_status rl_peek(rl_registry* registry, const rl_request* request, rl_decision*
 rl_status rl_settle(rl_registry* registry, const rl_request* request, const rl_decision* decision, int64_t actual,
                     rl_decision* out, rl_error* err) {
   return GuardDecision(out, err, [&](const ErrorOut& error, Decision& settled) -> rl_status {
+    if (const rl_status status = CheckHandle(registry, "registry", error)) return status;
     Decision before;
     if (const rl_status status = ReadDecision(decision, before, error)) return status;
     if (const rl_status status = CheckSettled(before, actual, error)) return status;
