@@ -1,4 +1,5 @@
-// Ratel on Redis through the C ABI: callers that wait (one, or IN_FLIGHT threads), rl_allow_many of 16 on threads, and rl_allow_async.
+// Ratel on Redis through the C ABI: callers that wait (one, or IN_FLIGHT threads), rl_allow_many of 16 on threads,
+// rl_allow_async and rl_allow_queued.
 #include <ratel/rl.h>
 
 #include <atomic>
@@ -190,6 +191,38 @@ class Chain {
 thread_local Chain::Slot* Chain::asking_ = nullptr;
 thread_local bool Chain::answered_ = false;
 
+/// IN_FLIGHT questions at a time from one thread, answers collected in batches.
+void Queued(const Options& options, const std::string& extra) {
+  const Limiter limiter(options, extra);
+  rl_error error = RL_ERROR_INIT;
+  rl_completion_queue* queue = nullptr;
+  Check(rl_completion_queue_create(0, nullptr, nullptr, &queue, &error), error);
+  Measure([&] {
+    Seen seen;
+    seen.nanoseconds.reserve(options.decisions);
+    std::vector<Clock::time_point> asked(options.decisions);
+    std::vector<uint64_t> tags(options.in_flight);
+    std::vector<rl_decision> decisions(options.in_flight, rl_decision RL_DECISION_INIT);
+    uint64_t next = 0;
+    for (uint64_t answered = 0; answered < options.decisions;) {
+      for (; next < options.decisions && next - answered < options.in_flight; ++next) {
+        const std::string key = KeyOf(options, next);
+        const rl_request request = limiter.RequestOf(key);
+        asked[next] = Clock::now();
+        Check(rl_allow_queued(limiter.registry(), &request, queue, next, &error), error);
+      }
+      uint32_t count = 0;
+      Check(rl_completion_queue_drain(queue, tags.data(), decisions.data(), options.in_flight, RL_WAIT_FOREVER, &count,
+                                      &error),
+            error);
+      for (uint32_t i = 0; i < count; ++i) Note(seen, decisions[i], asked[tags[i]]);
+      answered += count;
+    }
+    return seen;
+  });
+  rl_completion_queue_destroy(queue);
+}
+
 void Async(const Options& options, const std::string& extra) {
   const Limiter limiter(options, extra);
   Chain chain(options, limiter);
@@ -203,5 +236,6 @@ int main(int argc, char** argv) {
   return bench::Run(argc, argv,
                     {{"blocking", [](const auto& options) { bench::Blocking(options, ""); }},
                      {"many", bench::Many},
+                     {"queued", [](const auto& options) { bench::Queued(options, ""); }},
                      {"async", [](const auto& options) { bench::Async(options, ""); }}});
 }
