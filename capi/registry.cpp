@@ -120,6 +120,10 @@ rl_status rl_registry_create(rl_config* config, rl_registry** out, rl_error* err
     auto registry = std::make_unique<rl_registry>();
     auto remote = MakeRemote(*config);
     if (!remote) return error.Fail(remote.error(), 1);
+    if (*remote != nullptr) {
+      const auto faults = ratel::Registry::Check(config->builder.rules(), **remote);
+      if (!faults.empty()) return error.Fail(faults);
+    }
     registry->engine = MakeEngine(*config, std::move(*remote));
     *out = registry.release();
     return RL_OK;
@@ -143,6 +147,10 @@ rl_status rl_registry_reload(rl_registry* registry, const rl_config* config, rl_
             {ratel::Status::kConfig, "the config holds no rules that could be put in force", {}, {}, {}}, 1);
       }
       return refused;
+    }
+    if (const auto faults = registry->engine->Check(config->builder.rules()); !faults.empty()) {
+      registry->engine->ReloadRefused(faults.front(), faults.size());
+      return error.Fail(faults);
     }
     registry->engine->Reload(config->builder.rules());
     return RL_OK;

@@ -36,6 +36,12 @@ bool IsTighter(const Charge& a, const Charge& b) noexcept {
          static_cast<Wide>(b.outcome.remaining) * a.numbers->capacity;
 }
 
+/// What the charges of a rule that lie together have in common.
+uint32_t GroupOf(const SharedScope& shared, const KeyBuilder& builder, const KeyedHasher& hasher) noexcept {
+  const Hash128 hash = shared.scope.empty() ? hasher(shared.name) : builder.Build(shared.scope, false).hash;
+  return static_cast<uint32_t>(hash.low);
+}
+
 }  // namespace
 
 Status FindRules(const Snapshot& snapshot, const Request& request, MatchedRules& out) noexcept {
@@ -111,6 +117,7 @@ Status BuildCharges(const Snapshot& snapshot, const KeyedHasher& hasher, const R
   for (const uint32_t index : rules.span()) {
     const CompiledRule& rule = snapshot.rules()[index];
     const uint64_t cost = CostOf(rule, request.cost);
+    const size_t first_of_rule = buffer.size();
     for (const CompiledLimit& limit : rule.limits) {
       if (buffer.charges.full()) {
         buffer.Shrink(first);
@@ -119,6 +126,9 @@ Status BuildCharges(const Snapshot& snapshot, const KeyedHasher& hasher, const R
       const VersionedNumbers* numbers = FillCharge(limit, builder, cost, buffer.charges.Add(), tally.unknown_client);
       buffer.uses.Add(&rule, &limit, numbers);
     }
+    if (snapshot.grouping() == Grouping::kByLimit) continue;
+    const uint32_t group = GroupOf(rule.shared, builder, hasher);
+    for (Charge& charge : buffer.charges.From(first_of_rule)) charge.group = group;
   }
   return Status::kOk;
 }

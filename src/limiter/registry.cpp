@@ -14,12 +14,18 @@ namespace ratel {
 
 Registry::Registry() = default;
 
+std::vector<Error> Registry::Check(const RuleSet& rules, const Storage& storage) {
+  return storage.grouping() == Grouping::kShared ? FindUnshared(rules) : std::vector<Error>();
+}
+
+std::vector<Error> Registry::Check(const RuleSet& rules) const { return Check(rules, *impl_->storage); }
+
 std::unique_ptr<Registry> Registry::Create(Options&& options) {
   std::unique_ptr<Registry> registry(new Registry());
   registry->impl_ = std::make_unique<Impl>(options.hasher);
   Impl& impl = *registry->impl_;
   auto builtin_clock = options.clock == nullptr ? std::make_unique<BuiltinClock>() : nullptr;
-  auto snapshot = Snapshot::Compile(options.rules, impl.book, 1);
+  auto snapshot = Snapshot::Compile(options.rules, impl.book, 1, options.storage->grouping());
   if (!options.storage->is_local()) {
     impl.ledger = std::make_unique<Ledger>();
     impl.errands = std::make_unique<Errands>(*options.storage, *impl.ledger, impl.totals, impl.store_failing);
@@ -56,10 +62,14 @@ Registry::~Registry() {
 void Registry::Reload(RuleSet rules) {
   const std::lock_guard lock(impl_->reload_mutex);
   const uint64_t next = impl_->generation.load(std::memory_order_relaxed) + 1;
-  auto snapshot = Snapshot::Compile(std::move(rules), impl_->book, next);
+  auto snapshot = Snapshot::Compile(std::move(rules), impl_->book, next, impl_->storage->grouping());
+  std::vector<std::string> moved = RulesThatMove(*impl_->current.Keep(), *snapshot);
+  for (std::string& rule : moved)
+    rule = "rule " + rule + " starts new: its limits share other parts of their scopes, so its keys lie elsewhere";
   impl_->current.Replace(std::move(snapshot));
   impl_->generation.store(next, std::memory_order_release);
   impl_->totals.Add(TotalCount::kReloads);
+  for (const std::string& text : moved) impl_->Say(Log::Level::kWarning, text);
 }
 
 void Registry::ReloadRefused(const Error& fault, size_t fault_count) {
@@ -83,6 +93,7 @@ std::vector<Error> Registry::ReloadPath(const std::string& path) {
   if (faults.empty() && builder.rules().rules.empty()) {
     faults.push_back({Status::kConfig, "there is no rule in it; a rule set needs at least one", path, "", {}});
   }
+  if (faults.empty()) faults = Check(builder.rules());
   if (faults.empty()) {
     // Made beforehand: once the rules are in force nothing may fail any more.
     const std::string told = "rules reloaded from " + path;

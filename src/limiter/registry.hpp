@@ -35,6 +35,10 @@ class Registry {
     bool readable_keys = false;  ///< tests: names with identities in place of hashes
   };
 
+  /// What a storage could not decide on: one error for each. Create and Reload want rules that were asked about.
+  static std::vector<Error> Check(const RuleSet& rules, const Storage& storage);
+  std::vector<Error> Check(const RuleSet& rules) const;
+
   /// May throw std::bad_alloc; then `options` still owns everything it held.
   static std::unique_ptr<Registry> Create(Options&& options);
   ~Registry();

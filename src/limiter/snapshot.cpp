@@ -28,13 +28,17 @@ Numbers LocalShare(const Numbers& numbers, uint32_t instances, double factor) {
 
 }  // namespace
 
-std::shared_ptr<const Snapshot> Snapshot::Compile(RuleSet set, Book& book, uint64_t generation) {
+std::shared_ptr<const Snapshot> Snapshot::Compile(RuleSet set, Book& book, uint64_t generation, Grouping grouping) {
   const auto snapshot = std::make_shared<Snapshot>();
   snapshot->set_ = std::move(set);
   snapshot->generation_ = generation;
   snapshot->matcher_ = Matcher::Compile(snapshot->set_);
   snapshot->rules_.reserve(snapshot->set_.rules.size());
   for (const Rule& rule : snapshot->set_.rules) snapshot->CompileRule(rule, book);
+  snapshot->grouping_ = grouping;
+  if (grouping == Grouping::kByLimit) return snapshot;
+  std::vector<SharedScope> shared = FindSharedScopes(snapshot->set_);
+  for (size_t i = 0; i < shared.size(); ++i) snapshot->rules_[i].shared = std::move(shared[i]);
   return snapshot;
 }
 
@@ -91,6 +95,19 @@ void Snapshot::CompileRule(const Rule& rule, Book& book) {
   rules_.push_back(std::move(compiled));
   if (index_of_.size() <= rules_.back().id) index_of_.resize(rules_.back().id + 1);
   index_of_[rules_.back().id] = static_cast<uint32_t>(rules_.size());
+}
+
+std::vector<std::string> RulesThatMove(const Snapshot& before, const Snapshot& after) {
+  std::vector<std::string> moved;
+  if (after.grouping() == Grouping::kByLimit) return moved;
+  for (const CompiledRule& rule : after.rules()) {
+    const CompiledRule* old = before.ById(rule.id);
+    if (old == nullptr || old->limits.empty() || rule.limits.empty()) continue;
+    const bool by_rule = rule.shared.scope.empty();
+    if (old->shared.scope != rule.shared.scope || (by_rule && old->shared.name != rule.shared.name))
+      moved.push_back(rule.source->name);
+  }
+  return moved;
 }
 
 }  // namespace ratel

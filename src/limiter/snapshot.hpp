@@ -13,6 +13,8 @@
 #include "limiter/book.hpp"
 #include "rules/matcher.hpp"
 #include "rules/rule.hpp"
+#include "rules/shared_scope.hpp"
+#include "storage/storage.hpp"
 
 namespace ratel {
 
@@ -52,6 +54,7 @@ struct CompiledRule {
   uint32_t id = 0;
   RuleCounters* counters = nullptr;
   std::vector<CompiledLimit> limits;
+  SharedScope shared;     ///< what Charge::group is made from, unless it is each limit's own affair
   bool enforced = false;  ///< some limit is no shadow
   bool single = false;    ///< exactly one limit, and it is no shadow: the short way is open
 };
@@ -59,11 +62,13 @@ struct CompiledRule {
 class Snapshot : public std::enable_shared_from_this<Snapshot> {
  public:
   /// May throw std::bad_alloc; what was added to the book by then does no harm.
-  static std::shared_ptr<const Snapshot> Compile(RuleSet set, Book& book, uint64_t generation);
+  static std::shared_ptr<const Snapshot> Compile(RuleSet set, Book& book, uint64_t generation,
+                                                 Grouping grouping = Grouping::kByLimit);
 
   const RuleSet& set() const noexcept { return set_; }
   const Matcher& matcher() const noexcept { return matcher_; }
   uint64_t generation() const noexcept { return generation_; }
+  Grouping grouping() const noexcept { return grouping_; }
   const std::vector<CompiledRule>& rules() const noexcept { return rules_; }
   /// nullptr when no such rule is in force.
   const CompiledRule* ById(uint32_t id) const noexcept {
@@ -84,6 +89,10 @@ class Snapshot : public std::enable_shared_from_this<Snapshot> {
   std::vector<uint32_t> index_of_;   ///< by rule id: index + 1
   std::unordered_map<std::string, uint32_t, TextHash, std::equal_to<>> ids_;
   uint64_t generation_ = 0;
+  Grouping grouping_ = Grouping::kByLimit;
 };
+
+/// The rules by name whose states a store that groups them (`after` says how) will not find any more, as what their limits share has changed.
+std::vector<std::string> RulesThatMove(const Snapshot& before, const Snapshot& after);
 
 }  // namespace ratel

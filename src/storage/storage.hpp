@@ -32,7 +32,7 @@ struct Charge {
   bool shadow = false;                      ///< never denies the request; spends on its own state when it admits
   uint64_t cost = 1;                        ///< units
   Hash128 key;                              ///< the state's identity: rule, limit and key value, hashed
-  uint32_t group = 0;                       ///< of the key value alone: equal for limits of one request with one scope
+  uint32_t group = 0;                       ///< of the key value alone (see Grouping)
   std::string_view name;                    ///< the same as printable text; empty unless the store wants_names()
   Outcome outcome;                          ///< out
   State before;                             ///< out, for explain: at the instant asked about
@@ -73,6 +73,13 @@ struct StorageCounters {
   uint64_t evicted_live = 0;  ///< keys dropped whose state was not as new
 };
 
+/// What Charge::group is made from.
+enum class Grouping : uint8_t {
+  kByLimit,  ///< each limit's own scope: equal for limits of one request with one scope
+  kShared,  ///< what the scopes of all limits of a request share, so that all its charges have one; limits that share nothing are refused
+  kSharedOrByRule,  ///< likewise; limits that share nothing have one for their rule
+};
+
 class Storage {
  public:
   virtual ~Storage() = default;
@@ -103,6 +110,7 @@ class Storage {
   /// the host's to end.
   virtual void Stop() noexcept {}
 
+  virtual Grouping grouping() const noexcept { return Grouping::kByLimit; }
   /// Whether Charge::name has to be set.
   virtual bool wants_names() const noexcept { return false; }
   /// Whether what is asked runs the host's code: then it is asked on threads that are inside a call of the host's, and on no others.

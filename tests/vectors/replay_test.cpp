@@ -1,5 +1,5 @@
-// Replays the vectors through the C ABI, rl.h alone: on the embedded store, on a storage of our own and on a Redis, with the time
-// as an argument and from a clock of our own. README.md describes the form.
+// Replays the vectors through the C ABI, rl.h alone: on the embedded store, on a storage of our own, on a Redis and on a Redis Cluster, with
+// the time as an argument and from a clock of our own. README.md describes the form.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -14,6 +14,7 @@
 
 #include "ratel/rl.h"
 #if RATEL_REDIS
+#include "redis/cluster.hpp"
 #include "redis/server.hpp"
 #endif
 
@@ -239,7 +240,7 @@ class Config {
   rl_config* config_ = nullptr;
 };
 
-enum class Store { kEmbedded, kHost, kRedis };
+enum class Store { kEmbedded, kHost, kRedis, kCluster };
 enum class Time { kArgument, kClock };
 
 /// One vector on one registry.
@@ -256,7 +257,7 @@ class Replay {
       const rl_storage table = storage_.Table();
       EXPECT_EQ(rl_config_set_storage(config.get(), &table, nullptr), RL_OK);
     }
-    if (store == Store::kRedis) UseRedis(config.get());
+    if (IsRemote()) UseRedis(config.get());
     if (by_clock_) {
       rl_clock clock{};
       clock.struct_size = sizeof clock;
@@ -293,15 +294,29 @@ class Replay {
   };
 
   /// An empty Redis that decides at the caller's time and keeps its keys through a timeline that passes in no time.
-  static void UseRedis([[maybe_unused]] rl_config* config) {
+  void UseRedis([[maybe_unused]] rl_config* config) const {
 #if RATEL_REDIS
-    static ratel::test::RedisServer server;
-    server.Do({"FLUSHALL"});
-    const std::string url = server.unix_url("deadline_ms=20000&time=caller&ttl_margin_ms=3600000");
+    const std::string options = "deadline_ms=20000&time=caller&ttl_margin_ms=3600000";
+    const std::string url =
+        store_ == Store::kCluster ? EmptyCluster().url(options + "&slot=rule") : EmptyServer().unix_url(options);
     EXPECT_EQ(rl_config_use_redis(config, Borrow(url), nullptr), RL_OK);
     EXPECT_EQ(rl_config_set_secret(config, Borrow(std::string("a secret of the tests")), nullptr), RL_OK);
 #endif
   }
+
+#if RATEL_REDIS
+  static ratel::test::RedisServer& EmptyServer() {
+    static ratel::test::RedisServer server;
+    server.Do({"FLUSHALL"});
+    return server;
+  }
+  static ratel::test::RedisCluster& EmptyCluster() {
+    static ratel::test::RedisCluster cluster;
+    cluster.FlushAll();
+    return cluster;
+  }
+#endif
+  bool IsRemote() const { return store_ == Store::kRedis || store_ == Store::kCluster; }
 
   uint64_t NowArgument() const { return by_clock_ ? 0 : now_.ns; }
 
@@ -473,7 +488,7 @@ class Replay {
 
   std::string EvictIdle(const json& step) {
     uint64_t evicted = 0;
-    if (store_ == Store::kRedis) return "";  // Redis drops by itself what is as new, and does not count ours
+    if (IsRemote()) return "";  // Redis drops by itself what is as new, and does not count ours
     if (rl_registry_evict_idle(registry_, base_ + Number(step["cutoff"]), &evicted, nullptr) != RL_OK)
       return "  not evicted";
     return Differences(step["expect"], {{"evicted", evicted}});
@@ -481,7 +496,7 @@ class Replay {
 
   std::string KeyCount(const json& step) {
     uint64_t keys = 0;
-    if (store_ == Store::kRedis) return "";
+    if (IsRemote()) return "";
     if (rl_registry_key_count(registry_, &keys, nullptr) != RL_OK) return "  not counted";
     return Differences(step["expect"], {{"keys", keys}});
   }
@@ -542,7 +557,8 @@ std::string NameOf(const ::testing::TestParamInfo<Case>& info) {
   return std::string(name) +
          (store == Store::kEmbedded ? "_embedded"
           : store == Store::kHost   ? "_host"
-                                    : "_redis") +
+          : store == Store::kRedis  ? "_redis"
+                                    : "_cluster") +
          (time == Time::kArgument ? "_argument" : "_clock");
 }
 
@@ -554,6 +570,8 @@ INSTANTIATE_TEST_SUITE_P(All, Vectors,
                          ::testing::Combine(kFiles, ::testing::Values(Store::kEmbedded, Store::kHost), kTimes), NameOf);
 #if RATEL_REDIS
 INSTANTIATE_TEST_SUITE_P(Redis, Vectors, ::testing::Combine(kFiles, ::testing::Values(Store::kRedis), kTimes), NameOf);
+INSTANTIATE_TEST_SUITE_P(Cluster, Vectors, ::testing::Combine(kFiles, ::testing::Values(Store::kCluster), kTimes),
+                         NameOf);
 #endif
 
 }  // namespace

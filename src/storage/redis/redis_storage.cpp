@@ -157,6 +157,11 @@ class RedisStorage final : public Storage {
     return Status::kUnsupported;
   }
 
+  Grouping grouping() const noexcept override {
+    if (around_.options.deployment != Deployment::kCluster) return Grouping::kByLimit;
+    return around_.options.slot_by_rule ? Grouping::kSharedOrByRule : Grouping::kShared;
+  }
+
   void TellTo(const Reporter& reporter) noexcept override {
     try {
       messages_.TellTo(reporter);
