@@ -135,6 +135,7 @@ void Cluster::Report(ratel::Report level, std::string text) {
 // ---- The loop's turns -------------------------------------------------------------------------------------------------------------
 
 void Cluster::Tick(Clock::time_point now) {
+  for (const auto& [place, server] : servers_) server->Tick();
   for (; !later_.empty() && later_.front().at <= now; later_.pop_front()) Dispatch(later_.front().call);
   // Another node may have taken its slots over.
   if (std::ranges::any_of(of_master_, [&](const Server* server) { return server != nullptr && !server->Accepts(now); }))

@@ -19,11 +19,11 @@ bool Server::Accepts(Clock::time_point now) const noexcept {
 void Server::Send(const CallPtr& call) {
   if (call->ended()) return;
   const auto now = Clock::now();
-  Connection* connection = Route();
-  if (connection == nullptr || !breaker_.Take(*call, now)) return call->End(Status::kStore);
+  if (of_this_turn_ == nullptr || !of_this_turn_->accepts()) of_this_turn_ = Route();
+  if (of_this_turn_ == nullptr || !breaker_.Take(*call, now)) return call->End(Status::kStore);
   last_used_ = now;
   call->server = this;
-  connection->Send(call);
+  of_this_turn_->Send(call);
 }
 
 void Server::Missed(const Call& call) { breaker_.Failed(Clock::now(), call.is_probe); }

@@ -20,6 +20,8 @@ class Server {
   const Place& place() const noexcept { return place_; }
   /// Whether a call has a chance.
   bool Accepts(Clock::time_point now) const noexcept;
+  /// A turn of the loop begins. What is sent in one turn goes out on one connection, so that it arrives in order.
+  void Tick() noexcept { of_this_turn_ = nullptr; }
   /// Sends a call, or ends it when it has no chance.
   void Send(const CallPtr& call);
   /// The deadline of a call that is this server's has passed.
@@ -41,6 +43,7 @@ class Server {
   Breaker breaker_;
   std::vector<std::unique_ptr<Connection>> connections_;
   size_t next_ = 0;
+  Connection* of_this_turn_ = nullptr;
   Clock::time_point last_used_ = Clock::now();
 };
 

@@ -16,7 +16,7 @@ class SingleServer final : public Topology {
   void Dispatch(const CallPtr& call) override { server_.Send(call); }
   bool Redirect(const CallPtr&, std::string_view, const Place&) override { return false; }
   void Suspect(const Place&) override {}
-  void Tick(Clock::time_point) override {}
+  void Tick(Clock::time_point) override { server_.Tick(); }
   Clock::time_point NextTick(Clock::time_point now) const noexcept override { return server_.NextChange(now); }
   void Each(const std::function<void(Polled&)>& visit) override { server_.Each(visit); }
   void DropAll(const std::string& why) override { server_.Drop(why); }
