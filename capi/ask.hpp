@@ -24,7 +24,7 @@ rl_status GuardDecision(rl_decision* out, rl_error* err, Body&& body) noexcept {
     if (const rl_status bad = CheckOutput(out, "out", error)) return bad;
     Decision decision;
     if (const rl_status failed = body(error, decision)) return failed;
-    Give(ToC(decision), out);
+    GiveDecision(decision, out, out->struct_size);
     return RL_OK;
   });
   if (status != RL_OK && IsUsable(out)) Give(NoAnswer(status), out);

@@ -15,6 +15,10 @@ inline constexpr uint64_t kMaxBytes = uint64_t{1} << 40;
 inline std::string_view View(rl_str text) noexcept { return {text.data, text.size}; }
 inline rl_str ToC(std::string_view text) noexcept { return {text.data(), text.size()}; }
 
+constexpr bool IsBytes(rl_str text) noexcept {
+  return (text.data != nullptr || text.size == 0) && text.size <= kMaxBytes;
+}
+
 inline rl_status CheckBytes(rl_str text, const char* argument, const ErrorOut& error) noexcept {
   if (text.data == nullptr && text.size != 0) {
     return error.Fail(RL_E_INVALID_ARGUMENT, "%s: data is NULL but size is not 0", argument);

@@ -53,7 +53,11 @@ class Batch {
     for (size_t i = 0; i < count_; ++i) {
       const Decision& answer = answers_[i];
       if (answer.status == Status::kOk && !states_instant_[i]) now_ns_ = answer.now_ns;
-      Give(answer.status == Status::kOk ? ToC(answer) : NoAnswer(ToC(answer.status)), places_[i], out_size_);
+      if (answer.status == Status::kOk) {
+        GiveDecision(answer, places_[i], out_size_);
+      } else {
+        Give(NoAnswer(ToC(answer.status)), places_[i], out_size_);
+      }
     }
     count_ = attributes_ = 0;
   }
@@ -99,6 +103,18 @@ rl_status AllowMany(rl_registry* registry, const rl_request* requests, uint32_t 
   return RL_OK;
 }
 
+/// The status of an rl_allow_rule that cannot be asked.
+rl_status WhyNotAllowRule(const rl_registry* registry, rl_str key, int64_t cost, uint64_t now_ns,
+                          const rl_decision* out) noexcept {
+  const ErrorOut silent(nullptr);
+  rl_status status = CheckOutput(out, "out", silent);
+  if (status == RL_OK) status = CheckHandle(registry, "registry", silent);
+  if (status == RL_OK) status = CheckBytes(key, "key", silent);
+  if (status == RL_OK) status = CheckCost(cost, silent);
+  if (status == RL_OK) status = CheckNow(now_ns, silent);
+  return status;
+}
+
 /// Who is waiting for the answer of rl_allow_async.
 struct Waiter {
   rl_callback callback;
@@ -123,14 +139,23 @@ rl_status rl_allow(rl_registry* registry, const rl_request* request, rl_decision
 
 rl_status rl_allow_rule(rl_registry* registry, uint32_t rule, const char* key, uint64_t key_size, int64_t cost,
                         uint64_t now_ns, rl_decision* out) {
-  return GuardDecision(out, nullptr, [&](const ErrorOut& error, Decision& decision) -> rl_status {
-    rl_status status = CheckHandle(registry, "registry", error);
-    if (status == RL_OK) status = CheckBytes({key, key_size}, "key", error);
-    if (status == RL_OK) status = CheckCost(cost, error);
-    if (status == RL_OK) status = CheckNow(now_ns, error);
-    if (status != RL_OK) return status;
-    return ToC(registry->engine->AllowRule(rule, {key, key_size}, cost, now_ns, decision));
-  });
+  const bool answers = IsUsable(out);
+  if (!answers || !IsLive(registry) || !IsBytes({key, key_size}) || !IsCost(cost) || now_ns > RL_NOW_MAX_NS)
+      [[unlikely]] {
+    const rl_status status = WhyNotAllowRule(registry, {key, key_size}, cost, now_ns, out);
+    if (answers) Give(NoAnswer(status), out);
+    return status;
+  }
+  // The engine does not throw and fills it whatever comes: no guard, no clearing.
+  Room<Decision, 1> room;
+  Decision& decision = room[0];
+  const rl_status status = ToC(registry->engine->AllowRule(rule, {key, key_size}, cost, now_ns, decision));
+  if (status == RL_OK) {
+    GiveDecision(decision, out, out->struct_size);
+  } else {
+    Give(NoAnswer(status), out);
+  }
+  return status;
 }
 
 rl_status rl_allow_many(rl_registry* registry, const rl_request* requests, uint32_t count, rl_decision* out,

@@ -1,5 +1,8 @@
 #include "request.hpp"
 
+#include <cstddef>
+#include <cstring>
+
 #include "bytes.hpp"
 #include "structs.hpp"
 
@@ -21,7 +24,28 @@ static_assert(static_cast<int>(Reason::kBlocked) == RL_REASON_BLOCKED &&
               static_cast<int>(Reason::kStore) == RL_REASON_STORE);
 static_assert(kCostOfRule == RL_COST_OF_RULE && kNever == RL_NEVER);
 
-bool IsBytes(rl_str text) noexcept { return (text.data != nullptr || text.size == 0) && text.size <= kMaxBytes; }
+// A Decision is an rl_decision in the engine's words; its two flags are the lowest bits of `flags` (DecisionFlags in tests/capi).
+#define RATEL_SAME_PLACE(field)                                              \
+  static_assert(offsetof(Decision, field) == offsetof(rl_decision, field) && \
+                sizeof(Decision::field) == sizeof(rl_decision::field))
+RATEL_SAME_PLACE(status);
+RATEL_SAME_PLACE(allowed);
+RATEL_SAME_PLACE(source);
+RATEL_SAME_PLACE(reason);
+RATEL_SAME_PLACE(rule);
+RATEL_SAME_PLACE(limit_id);
+RATEL_SAME_PLACE(limit_count);
+RATEL_SAME_PLACE(generation);
+RATEL_SAME_PLACE(now_ns);
+RATEL_SAME_PLACE(cost);
+RATEL_SAME_PLACE(limit);
+RATEL_SAME_PLACE(window_ns);
+RATEL_SAME_PLACE(capacity);
+RATEL_SAME_PLACE(remaining);
+RATEL_SAME_PLACE(retry_after_ns);
+RATEL_SAME_PLACE(reset_after_ns);
+RATEL_SAME_PLACE(delay_ns);
+#undef RATEL_SAME_PLACE
 
 rl_status CheckStrings(const rl_request& in, const ErrorOut& error) noexcept {
   if (IsBytes(in.method) && IsBytes(in.path) && IsBytes(in.user) && IsBytes(in.api_key) && IsBytes(in.ip) &&
@@ -61,7 +85,7 @@ rl_status ReadAttributes(const rl_request& in, std::span<AttributeView> room, Re
 }  // namespace
 
 rl_status CheckCost(int64_t cost, const ErrorOut& error) noexcept {
-  if (cost >= 1 || cost == RL_COST_OF_RULE) [[likely]]
+  if (IsCost(cost)) [[likely]]
     return RL_OK;
   return error.Fail(RL_E_INVALID_ARGUMENT,
                     "cost is %lld: at least 1, or RL_COST_OF_RULE; to look without spending there is rl_peek",
@@ -116,24 +140,8 @@ rl_status ReadDecision(const rl_decision* at, Decision& out, const ErrorOut& err
     return error.Fail(RL_E_INVALID_ARGUMENT, "decision: it is no answer, its status is %s", rl_status_name(in->status));
   }
   if (!IsDecision(*in)) return error.Fail(RL_E_INVALID_ARGUMENT, "decision: not one that this library made");
-  out.allowed = in->allowed == 1;
-  out.source = static_cast<Source>(in->source);
-  out.reason = static_cast<Reason>(in->reason);
-  out.shadow_denied = (in->flags & RL_DECISION_SHADOW_DENIED) != 0;
-  out.peeked = (in->flags & RL_DECISION_PEEKED) != 0;
-  out.rule = in->rule;
-  out.limit_id = in->limit_id;
-  out.limit_count = in->limit_count;
-  out.generation = in->generation;
-  out.now_ns = in->now_ns;
-  out.cost = in->cost;
-  out.limit = in->limit;
-  out.window_ns = in->window_ns;
-  out.capacity = in->capacity;
-  out.remaining = in->remaining;
-  out.retry_after_ns = in->retry_after_ns;
-  out.reset_after_ns = in->reset_after_ns;
-  out.delay_ns = in->delay_ns;
+  std::memcpy(static_cast<void*>(&out), &*in, sizeof out);
+  out.size = 0;
   return RL_OK;
 }
 

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <span>
 #include <type_traits>
 
@@ -10,6 +11,7 @@
 #include "limiter/request.hpp"
 #include "ratel/rl.h"
 #include "report/decision.hpp"
+#include "structs.hpp"
 
 namespace ratel::capi {
 
@@ -38,35 +40,27 @@ class Room {
 rl_status ReadRequest(const rl_request& in, std::span<AttributeView> room, Request& out,
                       const ErrorOut& error) noexcept;
 
+constexpr bool IsCost(int64_t cost) noexcept { return cost >= 1 || cost == RL_COST_OF_RULE; }
 rl_status CheckCost(int64_t cost, const ErrorOut& error) noexcept;
 rl_status CheckNow(uint64_t now_ns, const ErrorOut& error) noexcept;
 
 /// A decision that the caller hands back, checked to be one.
 rl_status ReadDecision(const rl_decision* in, Decision& out, const ErrorOut& error) noexcept;
 
+/// A copy: request.cpp proves that all lies where it does in rl_decision.
 inline rl_decision ToC(const Decision& decision) noexcept {
   rl_decision out;
-  out.struct_size = sizeof(rl_decision);
-  out.status = ToC(decision.status);
-  out.allowed = decision.allowed ? 1 : 0;
-  out.source = static_cast<uint8_t>(decision.source);
-  out.reason = static_cast<uint8_t>(decision.reason);
-  out.flags = static_cast<uint8_t>((decision.shadow_denied ? RL_DECISION_SHADOW_DENIED : 0) |
-                                   (decision.peeked ? RL_DECISION_PEEKED : 0));
-  out.rule = decision.rule;
-  out.limit_id = decision.limit_id;
-  out.limit_count = decision.limit_count;
-  out.generation = decision.generation;
-  out.now_ns = decision.now_ns;
-  out.cost = decision.cost;
-  out.limit = decision.limit;
-  out.window_ns = decision.window_ns;
-  out.capacity = decision.capacity;
-  out.remaining = decision.remaining;
-  out.retry_after_ns = decision.retry_after_ns;
-  out.reset_after_ns = decision.reset_after_ns;
-  out.delay_ns = decision.delay_ns;
+  static_assert(sizeof out == sizeof decision && std::is_trivially_copyable_v<Decision>);
+  std::memcpy(&out, &decision, sizeof out);
+  out.struct_size = sizeof out;
   return out;
+}
+
+/// Gives it to a caller whose struct has `size` bytes, which CheckOutput has accepted.
+inline void GiveDecision(const Decision& decision, rl_decision* out, uint32_t size) noexcept {
+  if (size != sizeof(rl_decision)) return Give(ToC(decision), out, size);
+  std::memcpy(out, &decision, sizeof decision);
+  out->struct_size = size;
 }
 
 /// The answer to a question that was not answered: nothing but its status, and not allowed.

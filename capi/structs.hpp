@@ -53,6 +53,8 @@ const char* SizeProblem(const void* data, uint32_t size, uint32_t first_size, si
 template <class T>
 const char* SizeProblem(const T* data) noexcept {
   static_assert(kFirstSize<T> != 0 && sizeof(T) >= kFirstSize<T> && offsetof(T, struct_size) == 0);
+  if (SizeOf(data) == sizeof(T) && reinterpret_cast<uintptr_t>(data) % alignof(T) == 0) [[likely]]
+    return nullptr;
   return SizeProblem(data, SizeOf(data), kFirstSize<T>, alignof(T));
 }
 

@@ -20,27 +20,47 @@ std::string ToHex(Hash128 hash) {
   return text;
 }
 
+namespace {
+
+constexpr size_t kSecretBlocks = KeyedHasher::kSecretSize / 16;
+constexpr size_t kBlocks = kSecretBlocks + KeyedHasher::kKinds;
+
+void PutBigEndian(uint64_t value, unsigned char* out) noexcept {
+  for (size_t i = 0; i < 8; ++i) out[i] = static_cast<unsigned char>(value >> (56 - 8 * i));
+}
+
+}  // namespace
+
+void KeyedHasher::Draw(size_t block, uint64_t low, uint64_t high) noexcept {
+  if (block >= kSecretBlocks) {
+    kinds_[block - kSecretBlocks] = {low, high};
+    return;
+  }
+  PutBigEndian(high, secret_.data() + block * 16);
+  PutBigEndian(low, secret_.data() + block * 16 + 8);
+}
+
 KeyedHasher KeyedHasher::Random() {
-  KeyedHasher hasher;
+  std::array<uint64_t, 2 * kBlocks> drawn;
   size_t have = 0;
-  while (have < kSecretSize) {
-    const ssize_t got = getrandom(hasher.secret_.data() + have, kSecretSize - have, 0);
+  while (have < sizeof(drawn)) {
+    const ssize_t got = getrandom(reinterpret_cast<char*>(drawn.data()) + have, sizeof(drawn) - have, 0);
     if (got < 0) {
       if (errno == EINTR) continue;
       throw std::system_error(errno, std::generic_category(), "getrandom");
     }
     have += static_cast<size_t>(got);
   }
+  KeyedHasher hasher;
+  for (size_t block = 0; block < kBlocks; ++block) hasher.Draw(block, drawn[2 * block], drawn[2 * block + 1]);
   return hasher;
 }
 
 KeyedHasher KeyedHasher::FromSecret(std::string_view secret) {
   KeyedHasher hasher;
-  for (size_t block = 0; block < kSecretSize / 16; ++block) {
+  for (size_t block = 0; block < kBlocks; ++block) {
     const XXH128_hash_t part = XXH3_128bits_withSeed(secret.data(), secret.size(), 0x526174656c000000u + block);
-    XXH128_canonical_t bytes;
-    XXH128_canonicalFromHash(&bytes, part);
-    for (size_t i = 0; i < 16; ++i) hasher.secret_[block * 16 + i] = bytes.digest[i];
+    hasher.Draw(block, part.low64, part.high64);
   }
   return hasher;
 }

@@ -23,6 +23,7 @@ std::string ToHex(Hash128 hash);
 class KeyedHasher {
  public:
   static constexpr size_t kSecretSize = 192;
+  static constexpr size_t kKinds = 16;
 
   /// A secret from the system's random source; throws std::system_error when there is none.
   static KeyedHasher Random();
@@ -31,10 +32,15 @@ class KeyedHasher {
 
   Hash128 operator()(const void* data, size_t size) const noexcept;
   Hash128 operator()(std::string_view bytes) const noexcept { return (*this)(bytes.data(), bytes.size()); }
+  /// The same for bytes of a kind: those of two kinds never meet, though they be equal. `kind` < kKinds.
+  Hash128 OfKind(size_t kind, std::string_view bytes) const noexcept { return (*this)(bytes) ^ kinds_[kind]; }
 
  private:
   KeyedHasher() = default;
+  void Draw(size_t block, uint64_t low, uint64_t high) noexcept;
+
   alignas(64) std::array<unsigned char, kSecretSize> secret_{};
+  std::array<Hash128, kKinds> kinds_{};  ///< secret as well: no hash of anybody's bytes
 };
 
 }  // namespace ratel

@@ -81,41 +81,58 @@ Status Registry::Impl::ApplyNamed(const Snapshot& snapshot, const Request& reque
 Status Registry::Impl::DecideSingle(const Snapshot& snapshot, const CompiledRule& rule, const Identity& identity,
                                     int64_t stated_cost, uint64_t now_ns, Decision& out) noexcept {
   const KeyBuilder builder(hasher, identity, snapshot.set().ipv6_prefix);
-  Charge charge;
+  Hash128 value;
   bool unknown_client = false;
-  FillCharge(rule.limits[0], builder, CostOf(rule, stated_cost), charge, unknown_client);
-  Operation operation{{&charge, 1}, FloorToMicros(now_ns), Mode::kSpend};
-  if (const Status status = storage->Apply(operation); status != Status::kOk) return Refuse(status, out);
-  AnswerSingle(snapshot, rule, charge, unknown_client, now_ns, out);
+  const VersionedNumbers* numbers = HashValue(rule.limits[0], builder, value, unknown_client);
+  const Status status = SpendSingle(snapshot, rule, *numbers, value, stated_cost, now_ns, out);
+  if (unknown_client && status == Status::kOk) totals.Add(TotalCount::kUnknownClient);
+  return status;
+}
+
+Status Registry::Impl::SpendSingle(const Snapshot& snapshot, const CompiledRule& rule, const VersionedNumbers& numbers,
+                                   Hash128 value, int64_t stated_cost, uint64_t now_ns, Decision& out) noexcept {
+  const CompiledLimit& limit = rule.limits[0];
+  const SingleCharge single{&numbers.numbers, &limit.record->numbers, numbers.version, CostOf(rule, stated_cost),
+                            value ^ limit.salt};
+  Outcome outcome;
+  if (const Status status = storage->SpendSingle(single, FloorToMicros(now_ns), outcome); status != Status::kOk)
+    return Refuse(status, out);
+  AnswerSingle(snapshot, rule, numbers.numbers, single.cost, outcome, now_ns, out);
   return Status::kOk;
 }
 
-void Registry::Impl::AnswerSingle(const Snapshot& snapshot, const CompiledRule& rule, const Charge& charge,
-                                  bool unknown_client, uint64_t now_ns, Decision& out) noexcept {
-  const Outcome& outcome = charge.outcome;
+void Registry::Impl::AnswerSingle(const Snapshot& snapshot, const CompiledRule& rule, const Numbers& numbers,
+                                  uint64_t cost, const Outcome& outcome, uint64_t now_ns, Decision& out) noexcept {
   const Micros now = FloorToMicros(now_ns);
-  out = Decision();
+  // Every field once: clearing them first would cost as much as filling them.
+  out.size = 0;
+  out.status = Status::kOk;
   out.allowed = outcome.allowed;
+  out.source = Source::kExact;
+  out.reason = Reason::kNone;
+  out.shadow_denied = false;
+  out.peeked = false;
   out.rule = rule.id;
   out.limit_count = 1;
   out.generation = snapshot.generation();
   out.now_ns = now_ns;
-  TellLimit(charge, rule.limits[0], now, out);
+  out.cost = static_cast<int64_t>(cost);
+  out.retry_after_ns = 0;
+  out.delay_ns = outcome.delay * numbers.tick * 1000;
+  TellLimit(outcome, numbers, rule.limits[0], now, out);
   RuleCounters& counters = *rule.counters;
   if (outcome.allowed) {
-    out.delay_ns = outcome.delay * charge.numbers->tick * 1000;
     counters.Add(RuleCount::kAllowed);
-    if (charge.cost != 1) counters.Add(RuleCount::kExtraCost, charge.cost - 1);
-  } else {
-    out.reason = outcome.never_fits ? Reason::kNeverFits : Reason::kLimited;
-    out.retry_after_ns = RetryAfter(charge, now);
-    counters.Add(RuleCount::kDenied);
-    if (outcome.never_fits) {
-      counters.Add(RuleCount::kNeverFits);
-      totals.Add(TotalCount::kNeverFits);
-    }
+    if (cost != 1) counters.Add(RuleCount::kExtraCost, cost - 1);
+    return;
   }
-  if (unknown_client) totals.Add(TotalCount::kUnknownClient);
+  out.reason = outcome.never_fits ? Reason::kNeverFits : Reason::kLimited;
+  out.retry_after_ns = RetryAfter(outcome, numbers, now);
+  counters.Add(RuleCount::kDenied);
+  if (outcome.never_fits) {
+    counters.Add(RuleCount::kNeverFits);
+    totals.Add(TotalCount::kNeverFits);
+  }
 }
 
 Status Registry::Impl::Decide(const Snapshot& snapshot, const Request& request, uint64_t now_ns, Mode mode,
@@ -243,6 +260,10 @@ Status Registry::AllowRule(uint32_t rule, std::string_view key, int64_t cost, ui
     const CompiledRule* compiled = snapshot->ById(rule);
     if (compiled == nullptr) return Refuse(Status::kNotFound, out);
     if (compiled->single) {
+      const CompiledLimit& limit = compiled->limits[0];
+      if (limit.plain_kind != 0 && !key.empty())
+        return impl_->SpendSingle(*snapshot, *compiled, limit.base, impl_->hasher.OfKind(limit.plain_kind, key), cost,
+                                  instant, out);
       Identity identity;
       identity.key = key;
       identity.has_key = true;
@@ -350,8 +371,10 @@ void Registry::AllowMany(std::span<const Request> requests, std::span<Decision> 
       const Pending& item = pending[i];
       Decision& answer = out[item.index];
       if (item.single != nullptr && statuses[i] == Status::kOk) {
-        impl_->AnswerSingle(*snapshot, *item.single, buffer.charges[item.first], item.tally.unknown_client,
-                            answer.now_ns, answer);
+        const Charge& charge = buffer.charges[item.first];
+        impl_->AnswerSingle(*snapshot, *item.single, *charge.numbers, charge.cost, charge.outcome, answer.now_ns,
+                            answer);
+        if (item.tally.unknown_client) impl_->totals.Add(TotalCount::kUnknownClient);
         continue;
       }
       impl_->Finish(*snapshot, item.rules, buffer, item.first, operations[i], statuses[i], item.tally, answer);

@@ -77,15 +77,18 @@ Verdict VerdictOf(const Snapshot& snapshot, const MatchedRules& rules) noexcept 
   return limits ? Verdict::kAskLimits : Verdict::kUnlimited;
 }
 
+const VersionedNumbers* HashValue(const CompiledLimit& limit, const KeyBuilder& builder, Hash128& value,
+                                  bool& unknown_client) noexcept {
+  if (limit.plain_kind != 0 && builder.PlainHash(limit.plain_kind, value)) return &limit.base;
+  const BuiltKey key = builder.Build(limit.source->scope, !limit.overrides.empty());
+  value = key.hash;
+  unknown_client |= key.unknown_client;
+  return &limit.NumbersFor(key.override_value);
+}
+
 const VersionedNumbers* FillCharge(const CompiledLimit& limit, const KeyBuilder& builder, uint64_t cost, Charge& charge,
                                    bool& unknown_client) noexcept {
-  const VersionedNumbers* numbers = &limit.base;
-  if (!limit.plain || !builder.PlainHash(limit.source->scope.front().part, charge.key)) {
-    const BuiltKey key = builder.Build(limit.source->scope, !limit.overrides.empty());
-    numbers = &limit.NumbersFor(key.override_value);
-    charge.key = key.hash;
-    unknown_client |= key.unknown_client;
-  }
+  const VersionedNumbers* numbers = HashValue(limit, builder, charge.key, unknown_client);
   charge.group = static_cast<uint32_t>(charge.key.low);
   charge.key = charge.key ^ limit.salt;
   charge.numbers = &numbers->numbers;
@@ -96,18 +99,18 @@ const VersionedNumbers* FillCharge(const CompiledLimit& limit, const KeyBuilder&
   return numbers;
 }
 
-uint64_t RetryAfter(const Charge& charge, Micros now) noexcept {
-  return charge.outcome.never_fits ? kNever : NanosUntil(charge.outcome.retry_at, *charge.numbers, now);
+uint64_t RetryAfter(const Outcome& outcome, const Numbers& numbers, Micros now) noexcept {
+  return outcome.never_fits ? kNever : NanosUntil(outcome.retry_at, numbers, now);
 }
 
-void TellLimit(const Charge& charge, const CompiledLimit& limit, Micros now, Decision& out) noexcept {
+void TellLimit(const Outcome& outcome, const Numbers& numbers, const CompiledLimit& limit, Micros now,
+               Decision& out) noexcept {
   out.limit_id = limit.id;
-  out.limit = charge.numbers->spec.limit;
-  out.window_ns = charge.numbers->spec.window * 1000;
-  out.capacity = charge.numbers->capacity;
-  out.remaining = charge.outcome.remaining;
-  out.reset_after_ns = NanosUntil(charge.outcome.reset_at, *charge.numbers, now);
-  out.cost = static_cast<int64_t>(charge.cost);
+  out.limit = numbers.spec.limit;
+  out.window_ns = numbers.spec.window * 1000;
+  out.capacity = numbers.capacity;
+  out.remaining = outcome.remaining;
+  out.reset_after_ns = NanosUntil(outcome.reset_at, numbers, now);
 }
 
 Status BuildCharges(const Snapshot& snapshot, const KeyedHasher& hasher, const Request& request,
@@ -172,7 +175,7 @@ void Conclude(std::span<const Charge> charges, std::span<const LimitUse> uses, M
       if (binding == charges.size() || IsTighter(charge, charges[binding])) binding = i;
       out.delay_ns = std::max(out.delay_ns, charge.outcome.delay * charge.numbers->tick * 1000);
     } else if (!charge.outcome.allowed) {
-      const uint64_t wait = RetryAfter(charge, now);
+      const uint64_t wait = RetryAfter(charge.outcome, *charge.numbers, now);
       if (binding == charges.size() || wait > out.retry_after_ns) {
         binding = i;
         out.retry_after_ns = wait;
@@ -183,7 +186,8 @@ void Conclude(std::span<const Charge> charges, std::span<const LimitUse> uses, M
   const Charge& charge = charges[binding];
   if (!out.allowed) out.reason = charge.outcome.never_fits ? Reason::kNeverFits : Reason::kLimited;
   out.rule = uses[binding].rule->id;
-  TellLimit(charge, *uses[binding].limit, now, out);
+  out.cost = static_cast<int64_t>(charge.cost);
+  TellLimit(charge.outcome, *charge.numbers, *uses[binding].limit, now, out);
 }
 
 }  // namespace ratel

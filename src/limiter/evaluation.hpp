@@ -68,15 +68,20 @@ Status BuildCharges(const Snapshot& snapshot, const KeyedHasher& hasher, const R
 void NameCharges(const KeyedHasher& hasher, const Snapshot& snapshot, const Request& request, bool readable,
                  std::span<Charge> charges, std::span<const LimitUse> uses, std::string& names);
 
+/// The hash of the value that a limit counts, without the limit's salt; the rest as FillCharge.
+const VersionedNumbers* HashValue(const CompiledLimit& limit, const KeyBuilder& builder, Hash128& value,
+                                  bool& unknown_client) noexcept;
+
 /// The charge of one limit; returns the numbers that it is decided under. `unknown_client` is set when the key fell back to an address and there was none.
 const VersionedNumbers* FillCharge(const CompiledLimit& limit, const KeyBuilder& builder, uint64_t cost, Charge& charge,
                                    bool& unknown_client) noexcept;
 
 /// What the binding limit says in the answer: its numbers, what remains, when it is as new.
-void TellLimit(const Charge& charge, const CompiledLimit& limit, Micros now, Decision& out) noexcept;
+void TellLimit(const Outcome& outcome, const Numbers& numbers, const CompiledLimit& limit, Micros now,
+               Decision& out) noexcept;
 
 /// Nanoseconds from `now` until a denied charge would be admitted; kNever when its cost never fits.
-uint64_t RetryAfter(const Charge& charge, Micros now) noexcept;
+uint64_t RetryAfter(const Outcome& outcome, const Numbers& numbers, Micros now) noexcept;
 
 /// Turns outcomes into the answer: whether it is allowed, which limit binds, the waits.
 void Conclude(std::span<const Charge> charges, std::span<const LimitUse> uses, Micros now, Decision& out) noexcept;

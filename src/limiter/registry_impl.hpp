@@ -51,9 +51,12 @@ struct Registry::Impl {
   /// The short way for a rule with a single limit on a local store; the same as Decide.
   Status DecideSingle(const Snapshot& snapshot, const CompiledRule& rule, const Identity& identity, int64_t stated_cost,
                       uint64_t now_ns, Decision& out) noexcept;
+  /// The same when the value's hash is known.
+  Status SpendSingle(const Snapshot& snapshot, const CompiledRule& rule, const VersionedNumbers& numbers, Hash128 value,
+                     int64_t stated_cost, uint64_t now_ns, Decision& out) noexcept;
   /// Its second half: the store has answered.
-  void AnswerSingle(const Snapshot& snapshot, const CompiledRule& rule, const Charge& charge, bool unknown_client,
-                    uint64_t now_ns, Decision& out) noexcept;
+  void AnswerSingle(const Snapshot& snapshot, const CompiledRule& rule, const Numbers& numbers, uint64_t cost,
+                    const Outcome& outcome, uint64_t now_ns, Decision& out) noexcept;
   /// The part that needs no limit: true when `out` is complete.
   bool DecideWithoutLimits(const Snapshot& snapshot, const MatchedRules& rules, Mode mode, Decision& out) noexcept;
   /// The part after the store has answered.

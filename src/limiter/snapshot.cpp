@@ -6,6 +6,8 @@
 #include <tuple>
 #include <utility>
 
+#include "rules/key.hpp"
+
 namespace ratel {
 namespace {
 
@@ -52,7 +54,8 @@ void Snapshot::CompileRule(const Rule& rule, Book& book) {
     out.source = &limit;
     out.record = book.LimitOf(rule, limit);
     out.shadow = limit.shadow || rule.shadow;
-    out.plain = limit.scope.size() == 1 && limit.overrides.empty();
+    if (limit.scope.size() == 1 && limit.overrides.empty())
+      out.plain_kind = KeyBuilder::PlainKind(limit.scope.front().part);
     std::map<std::tuple<uint64_t, Micros, uint64_t>, VersionedNumbers> made;  // many overrides, few numbers
     const auto versioned = [&](const LimitSpec& spec) -> const VersionedNumbers* {
       const auto [entry, is_new] = made.try_emplace({spec.limit, spec.window, spec.burst});

@@ -38,7 +38,7 @@ struct CompiledLimit {
   uint32_t id = 0;
   uint64_t since = 0;  ///< the first generation of those, without a gap, that have had it
   bool shadow = false;
-  bool plain = false;  ///< one part and no overrides: KeyBuilder::PlainHash may do
+  uint8_t plain_kind = 0;  ///< KeyBuilder::PlainKind of its only part, if there is one and no overrides
   VersionedNumbers base;
   std::unordered_map<std::string, VersionedNumbers, TextHash, std::equal_to<>> overrides;
 

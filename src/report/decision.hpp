@@ -22,14 +22,15 @@ enum class Reason : uint8_t { kNone, kLimited, kNeverFits, kBlocked, kStore };
 
 inline constexpr uint64_t kNever = UINT64_MAX;
 
-/// Same fields and units as rl_decision (spans in ns); see there.
+/// Same fields and units as rl_decision (spans in ns); see there. Each has the place that it has there, so that giving one out is a copy.
 struct Decision {
+  uint32_t size = 0;  ///< the border's
   Status status = Status::kOk;
   bool allowed = false;
   Source source = Source::kExact;
   Reason reason = Reason::kNone;
-  bool shadow_denied = false;
-  bool peeked = false;
+  bool shadow_denied : 1 = false;
+  bool peeked : 1 = false;
   uint32_t rule = 0;
   uint32_t limit_id = 0;
   uint32_t limit_count = 0;

@@ -5,7 +5,7 @@
 namespace ratel {
 namespace {
 
-/// What a value is, as the byte in front of it. Stored state depends on these: never renumber.
+/// What a value is: its kind for the hash, and as one of several the byte in front of it. Stored state depends on these: never renumber.
 enum class Tag : uint8_t {
   kUser = 1,
   kApiKey = 2,
@@ -92,10 +92,7 @@ struct KeyBuilder::Value {
     return 1 + PutHash(hasher(bytes), out + 1);
   }
 
-  Hash128 Hash(const KeyedHasher& hasher) const noexcept {
-    unsigned char buffer[1 + kMaxInline];
-    return hasher(buffer, Put(hasher, buffer));
-  }
+  Hash128 Hash(const KeyedHasher& hasher) const noexcept { return hasher.OfKind(static_cast<size_t>(tag), bytes); }
 
   /// As one of several parts: with its length between the tag and the bytes.
   size_t PutPart(const KeyedHasher& hasher, unsigned char* out) const noexcept {
@@ -185,13 +182,16 @@ BuiltKey KeyBuilder::Build(const Scope& scope, bool with_override_value) const n
   return built;
 }
 
-bool KeyBuilder::PlainHash(ScopePart part, Hash128& out) const noexcept {
-  if (part != ScopePart::kUser && part != ScopePart::kApiKey) return false;
-  const Tag tag = part == ScopePart::kUser ? Tag::kUser : Tag::kApiKey;
-  const std::string_view stated = part == ScopePart::kUser ? identity_.user : identity_.api_key;
-  const Value value{tag, identity_.has_key ? identity_.key : stated};
-  if (value.bytes.empty() || value.bytes.size() > kMaxInline) return false;
-  out = value.Hash(hasher_);
+uint8_t KeyBuilder::PlainKind(ScopePart part) noexcept {
+  if (part == ScopePart::kUser) return static_cast<uint8_t>(Tag::kUser);
+  return part == ScopePart::kApiKey ? static_cast<uint8_t>(Tag::kApiKey) : 0;
+}
+
+bool KeyBuilder::PlainHash(uint8_t kind, Hash128& out) const noexcept {
+  std::string_view bytes = kind == static_cast<uint8_t>(Tag::kUser) ? identity_.user : identity_.api_key;
+  if (identity_.has_key) bytes = identity_.key;
+  if (bytes.empty()) return false;
+  out = hasher_.OfKind(kind, bytes);
   return true;
 }
 

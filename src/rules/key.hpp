@@ -50,8 +50,10 @@ class KeyBuilder {
 
   /// `with_override_value` false leaves override_value empty, which spares an ip scope the text.
   BuiltKey Build(const Scope& scope, bool with_override_value = true) const noexcept;
-  /// Build's hash for a scope of one part in the usual case: a user or an API key that is given and short. False when it takes Build to tell.
-  bool PlainHash(ScopePart part, Hash128& out) const noexcept;
+  /// The kind, for KeyedHasher::OfKind, of a part whose value is hashed as it is given: user and api_key. 0 = another part.
+  static uint8_t PlainKind(ScopePart part) noexcept;
+  /// Build's hash for a scope of one such part. False when its value is not given: then it takes Build to tell.
+  bool PlainHash(uint8_t kind, Hash128& out) const noexcept;
   /// "user=alice,ip=192.0.2.1": for explain and for readable keys; bytes that are not printable ASCII (and '%', ',', '=') as %XX.
   std::string Readable(const Scope& scope) const;
 

@@ -39,6 +39,15 @@ struct Charge {
   State after;                              ///< out, for explain
 };
 
+/// One limit of one request, as far as a store in this process has to know it.
+struct SingleCharge {
+  const Numbers* numbers;
+  const NumbersHistory* history;
+  uint16_t version;
+  uint64_t cost;
+  Hash128 key;
+};
+
 /// More limits than this on one request are refused.
 inline constexpr size_t kMaxChargesPerOperation = 64;
 
@@ -87,6 +96,20 @@ class Storage {
   /// Decides on all charges as one indivisible act and fills their outcomes. A status other than kOk means that the store could
   /// not tell: outcomes mean nothing and, as far as the store knows, nothing was spent.
   virtual Status Apply(Operation& operation) noexcept = 0;
+
+  /// Apply for one charge, to spend, of which nothing but the outcome is wanted: almost every request on a store that is_local().
+  virtual Status SpendSingle(const SingleCharge& single, Micros now, Outcome& outcome) noexcept {
+    Charge charge;
+    charge.numbers = single.numbers;
+    charge.history = single.history;
+    charge.version = single.version;
+    charge.cost = single.cost;
+    charge.key = single.key;
+    Operation operation{{&charge, 1}, now, Mode::kSpend};
+    const Status status = Apply(operation);
+    outcome = charge.outcome;
+    return status;
+  }
 
   /// Several requests, decided in order; each is atomic on its own. `statuses` has one entry for each.
   virtual void ApplyMany(std::span<Operation> operations, std::span<Status> statuses) noexcept {

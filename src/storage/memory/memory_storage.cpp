@@ -256,8 +256,7 @@ class MemoryStorage final : public Storage {
     switch (operation.mode) {
       case Mode::kSpend:
         if (operation.charges.size() != 1) return ApplyAll(operation);
-        return SpendHeld(operation.charges[0], operation.now) ? Status::kOk
-                                                              : SpendOne(operation.charges[0], operation.now);
+        return SpendOne(operation.charges[0], operation.now);
       case Mode::kPeek:
         return ApplyAll(operation);
       case Mode::kSettle:
@@ -268,6 +267,10 @@ class MemoryStorage final : public Storage {
         return Status::kOk;
     }
     return Status::kInternal;
+  }
+
+  Status SpendSingle(const SingleCharge& single, Micros now, Outcome& outcome) noexcept override {
+    return SpendHeld(single, now, outcome) ? Status::kOk : Storage::SpendSingle(single, now, outcome);
   }
 
   void ApplyMany(std::span<Operation> operations, std::span<Status> statuses) noexcept override {
@@ -292,7 +295,8 @@ class MemoryStorage final : public Storage {
   static constexpr size_t kMaxCharges = kMaxChargesPerOperation;
 
   /// The short way that almost every request takes: a key that is held, two words under the numbers in force. False when it is not so.
-  bool SpendHeld(Charge& charge, Micros now) noexcept {
+  template <class AnyCharge>
+  bool SpendHeld(const AnyCharge& charge, Micros now, Outcome& outcome) noexcept {
     const Numbers& numbers = *charge.numbers;
     if (numbers.spec.algorithm == Algorithm::kSlidingLog) return false;
     const Tag tag = Tag::Of(charge.key);
@@ -305,10 +309,10 @@ class MemoryStorage final : public Storage {
       State state{lead.expiry(), line.ReadValue(place.slot)};
       if (!line.Unchanged(place.header)) continue;
       if (lead.blank()) return false;
-      charge.outcome = Step(numbers, state, tick, charge.cost, Spend::kYes);
-      if (!charge.outcome.changed) return true;
+      outcome = Step(numbers, state, tick, charge.cost, Spend::kYes);
+      if (!outcome.changed) return true;
       if (!line.TryLock(place.header)) continue;
-      const bool at_limit = charge.outcome.remaining == 0;
+      const bool at_limit = outcome.remaining == 0;
       line.WriteState(place.slot, Lead::Of(state.expiry, numbers.tick_exponent, at_limit, false, false), state.value);
       if (lead.at_limit() && !at_limit) table_.NoteBelowLimit(&line);
       line.Unlock(place.header);
@@ -317,6 +321,7 @@ class MemoryStorage final : public Storage {
   }
 
   Status SpendOne(Charge& charge, Micros now) noexcept {
+    if (SpendHeld(charge, now, charge.outcome)) return Status::kOk;
     Cell cell;
     cell.Begin(charge, now);
     for (;;) {
