@@ -13,22 +13,19 @@ const RESET: HeaderName = HeaderName::from_static("ratelimit-reset");
 /// Puts the engine's lines "Name: value\r\n" into a header, in place of fields of the same name. Values share the
 /// memory of `lines`.
 pub(super) fn set(headers: &mut HeaderMap, lines: &Bytes) {
-    let (mut start, mut colon) = (0, None);
-    for (at, byte) in lines.iter().enumerate() {
-        match byte {
-            b':' if colon.is_none() => colon = Some(at),
-            b'\n' => {
-                let colon = colon.take().unwrap_or(start);
-                let end = at.saturating_sub(1); // of the value: "\r\n" follows
-                let value = HeaderValue::from_maybe_shared(lines.slice((colon + 2).min(end)..end));
-                if let (Some(name), Ok(value)) = (name(&lines[start..colon]), value) {
-                    headers.insert(name, value);
-                }
-                start = at + 1;
-            }
-            _ => {}
+    let mut start = 0;
+    while let Some(colon) = find(b':', lines, start) {
+        let Some(end) = find(b'\r', lines, colon) else { return };
+        let value = HeaderValue::from_maybe_shared(lines.slice((colon + 2).min(end)..end));
+        if let (Some(name), Ok(value)) = (name(&lines[start..colon]), value) {
+            headers.insert(name, value);
         }
+        start = end + 2;
     }
+}
+
+fn find(byte: u8, lines: &[u8], from: usize) -> Option<usize> {
+    lines.get(from..)?.iter().position(|&one| one == byte).map(|at| from + at)
 }
 
 fn name(bytes: &[u8]) -> Option<HeaderName> {
