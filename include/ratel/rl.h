@@ -366,9 +366,9 @@ RL_API rl_status rl_config_use_memory(rl_config *config, uint64_t max_keys, rl_e
 /** The host's storage in place of the embedded one. Ownership and errors as rl_config_set_clock. */
 RL_API rl_status rl_config_set_storage(rl_config *config, const rl_storage *storage, rl_error *err);
 
-/** A Redis or Valkey server by URL (docs/redis.md), shared by all processes that have the same secret: rl_config_set_secret has to be called, or rl_registry_create
- *  answers RL_E_CONFIG. A server that is down is no error. RL_E_INVALID_ARGUMENT for a URL that is wrong; RL_E_UNSUPPORTED without RL_FEATURE_REDIS, for rediss:// without RL_FEATURE_TLS, and
- *  for clusters and sentinels. */
+/** A Redis or Valkey server, cluster, or master behind sentinels by URL (docs/redis.md), shared by all processes that have the same secret: rl_config_set_secret has to be called, or rl_registry_create
+ *  answers RL_E_CONFIG. A server that is down is no error. RL_E_INVALID_ARGUMENT for a URL that is wrong; RL_E_UNSUPPORTED without RL_FEATURE_REDIS, and for rediss:// without
+ *  RL_FEATURE_TLS. On a cluster rl_registry_create and the reloads answer RL_E_CONFIG for rules whose limits cannot lie in one slot. */
 RL_API rl_status rl_config_use_redis(rl_config *config, rl_str url, rl_error *err);
 
 /** The secret that keys are hashed with, 16 to 1024 bytes: the same for every process that shares a store. Unset: random, for this registry alone. */

@@ -36,7 +36,8 @@ static void redis_answers_as_the_features_say(void **state) {
   rl_error err = RL_ERROR_INIT;
   assert_int_equal(RL_OK, rl_config_use_redis(config, BYTES("redis://127.0.0.1"), &err));
   assert_failed(RL_E_INVALID_ARGUMENT, rl_config_use_redis(config, BYTES("redis://"), &err), &err);
-  assert_failed(RL_E_UNSUPPORTED, rl_config_use_redis(config, BYTES("redis+sentinel://a/b"), &err), &err);
+  assert_int_equal(RL_OK, rl_config_use_redis(config, BYTES("redis+sentinel://a,b/master"), &err));
+  assert_int_equal(RL_OK, rl_config_use_redis(config, BYTES("redis+cluster://a,b"), &err));
   const rl_status tls = (rl_features() & RL_FEATURE_TLS) != 0 ? RL_OK : RL_E_UNSUPPORTED;
   assert_int_equal(tls, rl_config_use_redis(config, BYTES("rediss://127.0.0.1"), &err));
   rl_registry *registry = NULL;

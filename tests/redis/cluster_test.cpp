@@ -8,6 +8,7 @@
 #include <set>
 #include <thread>
 
+#include "redis/load.hpp"
 #include "redis/support.hpp"
 #include "storage/redis/exchange.hpp"
 #include "storage/redis/slot.hpp"
@@ -122,48 +123,6 @@ TEST(Cluster, NobodyToAskAndAServerThatIsNone) {
   EXPECT_TRUE(Eventually([&] { return heard.Mentions("cluster support disabled"); })) << heard.all();
   EXPECT_EQ(ApplyOne(*storage, charge), Status::kStore);
 }
-
-/// Spends on one key from several threads until told to stop.
-class Load {
- public:
-  Load(Storage& storage, std::vector<Charge> charges, int threads) {
-    for (int i = 0; i < threads; ++i) {
-      threads_.emplace_back([this, &storage, charges] {
-        while (!over_) {
-          std::vector<Charge> mine = charges;
-          Operation operation{mine, kStart};
-          const Status status = storage.Apply(operation);
-          if (status != Status::kOk) {
-            ++failed_;
-          } else if (Admits(mine)) {
-            ++admitted_;
-          } else {
-            ++denied_;
-          }
-        }
-      });
-    }
-  }
-  ~Load() { Stop(); }
-  Load(const Load&) = delete;
-  Load& operator=(const Load&) = delete;
-  void Stop() {
-    over_ = true;
-    for (std::thread& thread : threads_) {
-      if (thread.joinable()) thread.join();
-    }
-  }
-  uint64_t admitted() const { return admitted_; }
-  uint64_t failed() const { return failed_; }
-  uint64_t done() const { return admitted_ + denied_ + failed_; }
-
- private:
-  std::atomic<bool> over_{false};
-  std::atomic<uint64_t> admitted_{0};
-  std::atomic<uint64_t> denied_{0};
-  std::atomic<uint64_t> failed_{0};
-  std::vector<std::thread> threads_;
-};
 
 long long Seen(RedisCluster& cluster, std::string_view error) {
   long long sum = 0;

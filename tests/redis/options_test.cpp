@@ -66,6 +66,22 @@ TEST(Url, Clusters) {
   EXPECT_FALSE(Good("redis+cluster://a/0?slot=scope").slot_by_rule);
 }
 
+TEST(Url, Sentinels) {
+  const Options options =
+      Good("redis+sentinel://me:pw@a,b:5000/the%20master/2?sentinel_user=watch&sentinel_password=s%2Fp");
+  EXPECT_EQ(options.deployment, Deployment::kSentinel);
+  ASSERT_EQ(options.places.size(), 2u);
+  EXPECT_EQ(options.places[0], (Place{"a", 26379, ""}));
+  EXPECT_EQ(options.places[1], (Place{"b", 5000, ""}));
+  EXPECT_EQ(options.master, "the master");
+  EXPECT_EQ(options.database, 2u);
+  EXPECT_EQ(options.user, "me");
+  EXPECT_EQ(options.sentinel_user, "watch");
+  EXPECT_EQ(options.sentinel_password, "s/p");
+  EXPECT_EQ(Shown(options), "redis+sentinel://a:26379,b:5000/the master");
+  EXPECT_EQ(Good("redis+sentinel://a/m").database, 0u);
+}
+
 TEST(Url, WhatIsWrongIsSaid) {
   const std::pair<const char*, const char*> cases[] = {
       {"", "redis://"},
@@ -102,7 +118,10 @@ TEST(Url, WhatIsWrongIsSaid) {
       {"redis+cluster://a?db=1", "database 0"},
       {"redis+cluster://a?slot=user", "scope or rule"},
       {"redis://a?slot=rule", "only redis+cluster://"},
-      {"redis+sentinel://a/b", "not supported"},
+      {"redis+sentinel://a", "master's name"},
+      {"redis+sentinel://a/", "master's name"},
+      {"redis+sentinel://a/m/x", "database"},
+      {"redis+sentinel://a/m?sentinel_user=u", "sentinel_password"},
       {"redis://a?sentinel_password=p", "only redis+sentinel://"},
   };
   for (const auto& [url, part] : cases) {

@@ -13,6 +13,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <stdexcept>
 #include <thread>
 
@@ -75,21 +76,16 @@ RedisServer::~RedisServer() {
 
 void RedisServer::Start() {
   const char* program = std::getenv("RATEL_REDIS_SERVER");
-  std::vector<std::string> line = {program == nullptr ? "redis-server" : program,
-                                   "--port",
-                                   std::to_string(port_),
-                                   "--bind",
-                                   "127.0.0.1",
-                                   "--dir",
-                                   folder_,
-                                   "--unixsocket",
-                                   folder_ + "/s",
-                                   "--save",
-                                   "",
-                                   "--appendonly",
-                                   "no",
-                                   "--logfile",
-                                   folder_ + "/log"};
+  std::vector<std::string> line = {program == nullptr ? "redis-server" : program};
+  if (!sentinel_config.empty()) {
+    const std::string file = folder_ + "/sentinel.conf";
+    if (!std::filesystem::exists(file)) std::ofstream(file) << sentinel_config;
+    line.insert(line.end(), {file, "--sentinel"});
+  } else {
+    line.insert(line.end(), {"--save", "", "--appendonly", "no"});
+  }
+  line.insert(line.end(), {"--port", std::to_string(port_), "--bind", "127.0.0.1", "--dir", folder_, "--unixsocket",
+                           folder_ + "/s", "--logfile", folder_ + "/log"});
   line.insert(line.end(), arguments_.begin(), arguments_.end());
   std::vector<char*> argv;
   for (std::string& one : line) argv.push_back(one.data());

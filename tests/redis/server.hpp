@@ -45,7 +45,8 @@ class RedisServer {
   /// The value of a line "name:value" of INFO.
   std::string Info(std::string_view section, std::string_view name);
 
-  std::string password;  ///< with which Do logs in
+  std::string password;         ///< with which Do logs in
+  std::string sentinel_config;  ///< not empty: it is a sentinel with this in its file
 
  private:
   bool Answers();

@@ -32,8 +32,9 @@ inline std::unique_ptr<Storage> Open(const std::string& url) {
   return std::move(*storage);
 }
 
-inline bool Eventually(const std::function<bool()>& holds) {
-  for (int attempt = 0; attempt < 1000; ++attempt) {
+inline bool Eventually(const std::function<bool()>& holds, int seconds = 30) {
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(seconds);
+  while (std::chrono::steady_clock::now() < end) {
     if (holds()) return true;
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }

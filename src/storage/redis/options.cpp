@@ -276,8 +276,6 @@ Result<Options> ParseUrl(std::string_view url) {
   Options options;
   if (auto refused = TakeScheme(options, scheme_end == url.size() ? std::string_view() : scheme))
     return Fault(std::move(*refused));
-  if (options.deployment == Deployment::kSentinel)
-    return Fault(std::string(scheme) + ":// is not supported by this version", Status::kUnsupported);
 #if !RATEL_REDIS_TLS
   if (options.tls) return Fault("rediss:// needs RL_FEATURE_TLS, which this build lacks", Status::kUnsupported);
 #endif

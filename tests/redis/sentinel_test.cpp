@@ -1,0 +1,161 @@
+// The storage behind sentinels: who the master is, and who it is after it was killed.
+#include <cstdlib>
+#include <functional>
+#include <memory>
+
+#include "redis/peer.hpp"
+#include "redis/support.hpp"
+#include "storage/redis/exchange.hpp"
+
+namespace ratel::test {
+namespace {
+
+const Versions& Hourly() {
+  static const Versions versions({Make(Algorithm::kFixedWindow, 1'000'000, 3'600'000'000)});
+  return versions;
+}
+
+Status Spend(Storage& storage, uint64_t key = 1) {
+  Charge charge = ChargeFor(Hourly(), 0, key);
+  return ApplyOne(storage, charge);
+}
+
+uint64_t Spent(Storage& storage, uint64_t key = 1) {
+  Charge charge = ChargeFor(Hourly(), 0, key);
+  EXPECT_TRUE(Eventually([&] { return ApplyOne(storage, charge, kStart, Mode::kPeek) == Status::kOk; }));
+  return 1'000'000 - charge.outcome.remaining;
+}
+
+/// False also when the server has just cut off whoever asks, as one does that is made a replica.
+bool IsReplica(RedisServer& server) {
+  try {
+    return server.Info("replication", "role") == "slave";
+  } catch (const std::exception&) {
+    return false;
+  }
+}
+
+/// A master, a replica, and sentinels that have found each other.
+class Watched {
+ public:
+  explicit Watched(size_t count, const std::string& more = "")
+      : replica({"--replicaof", "127.0.0.1", std::to_string(master.port())}) {
+    // Sentinels look for replicas every ten seconds only: let them find this one at their first look.
+    if (!Eventually([&] { return replica.Info("replication", "master_link_status") == "up"; }))
+      throw std::runtime_error("no replication");
+    for (size_t i = 0; i < count; ++i) {
+      auto sentinel = std::make_unique<RedisServer>(std::vector<std::string>(), false);
+      sentinel->sentinel_config = "sentinel monitor mymaster 127.0.0.1 " + std::to_string(master.port()) + " " +
+                                  std::to_string(count / 2 + 1) +
+                                  "\nsentinel down-after-milliseconds mymaster 500\n"
+                                  "sentinel failover-timeout mymaster 5000\n" +
+                                  more;
+      sentinel->Start();
+      sentinels.push_back(std::move(sentinel));
+    }
+  }
+  std::string url(std::string_view options) const {
+    std::string hosts;
+    for (const auto& sentinel : sentinels)
+      hosts += (hosts.empty() ? "" : ",") + ("127.0.0.1:" + std::to_string(sentinel->port()));
+    return "redis+sentinel://" + hosts + "/mymaster?" + std::string(options);
+  }
+  bool Ready() {
+    if (master.Info("replication", "connected_slaves") != "1") return false;
+    if (replica.Info("replication", "master_link_status") != "up") return false;
+    for (const auto& sentinel : sentinels) {
+      if (!sentinel->Do({"SENTINEL", "CKQUORUM", "mymaster"}).starts_with("OK")) return false;
+      const std::string state = sentinel->Info("sentinel", "master0");
+      if (state.find("slaves=1") == std::string::npos) return false;
+      if (state.find("sentinels=" + std::to_string(sentinels.size())) == std::string::npos) return false;
+    }
+    return true;
+  }
+
+  RedisServer master{{"--repl-diskless-sync-delay", "0"}};
+  RedisServer replica;
+  std::vector<std::unique_ptr<RedisServer>> sentinels;
+};
+
+constexpr const char* kUsual = "deadline_ms=1000&time=caller&ttl_margin_ms=3600000";
+
+TEST(Sentinel, TheMasterIsKilledAndTheNextOneServes) {
+  Watched watched(3);
+  ASSERT_TRUE(Eventually([&] { return watched.Ready(); }));
+  const auto storage = Open(watched.url(kUsual));
+  const Heard heard(*storage);
+  for (int i = 0; i < 10; ++i) ASSERT_EQ(Spend(*storage), Status::kOk);
+  const std::string key = redis::KeyName({}, ChargeFor(Hourly(), 0, 1));
+  ASSERT_TRUE(Eventually([&] { return watched.replica.Do({"GET", key}) == watched.master.Do({"GET", key}); }));
+  watched.master.Kill();
+  EXPECT_TRUE(Eventually([&] { return Spend(*storage, 2) != Status::kOk; }));
+  EXPECT_TRUE(Eventually([&] { return Spend(*storage, 2) == Status::kOk; })) << heard.all();
+  EXPECT_TRUE(heard.Mentions("the master is 127.0.0.1:" + std::to_string(watched.replica.port()))) << heard.all();
+  EXPECT_EQ(Spent(*storage), 10u) << "what had reached the replica is there";
+  if (std::getenv("RATEL_CHAOS") == nullptr) return;
+  // The one of old comes back, is made a replica in the end, which sentinels take their time for, and is left alone.
+  watched.master.Start();
+  EXPECT_TRUE(Eventually([&] { return IsReplica(watched.master); }, 60));
+  for (int i = 0; i < 10; ++i) EXPECT_EQ(Spend(*storage), Status::kOk);
+  EXPECT_EQ(Spent(*storage), 20u) << heard.all();
+}
+
+TEST(Sentinel, ASwitchByHandIsFollowed) {
+  // The master of old stays up: its clients are cut off, or it tells them that it is read-only.
+  Watched watched(1);
+  ASSERT_TRUE(Eventually([&] { return watched.Ready(); }));
+  const auto storage = Open(watched.url(kUsual));
+  const Heard heard(*storage);
+  ASSERT_EQ(Spend(*storage), Status::kOk);
+  ASSERT_TRUE(Eventually([&] { return watched.sentinels[0]->Do({"SENTINEL", "FAILOVER", "mymaster"}) == "OK"; }));
+  EXPECT_TRUE(Eventually([&] {
+    Spend(*storage, 2);
+    return heard.Mentions("the master is 127.0.0.1:" + std::to_string(watched.replica.port()));
+  })) << heard.all();
+  EXPECT_TRUE(Eventually([&] { return Spend(*storage, 3) == Status::kOk; }));
+  EXPECT_EQ(watched.replica.Info("replication", "role"), "master");
+}
+
+TEST(Sentinel, SentinelsThatAreDownAreSkippedAndNamesThatNobodyKnowsAreTold) {
+  Watched watched(1);
+  const std::string good = "127.0.0.1:" + std::to_string(watched.sentinels[0]->port());
+  const std::string dead = "127.0.0.1:" + std::to_string(FreePort());
+  for (const std::string& hosts : {dead + "," + good, good + "," + dead, dead + "," + dead + "," + good}) {
+    const auto storage = Open("redis+sentinel://" + hosts + "/mymaster?" + kUsual);
+    EXPECT_EQ(Spend(*storage), Status::kOk) << hosts;
+  }
+  const auto storage = Open("redis+sentinel://" + good + "/other?" + kUsual);
+  const Heard heard(*storage);
+  EXPECT_EQ(Spend(*storage), Status::kStore);
+  EXPECT_TRUE(Eventually([&] { return heard.Mentions("it knows no master \"other\""); })) << heard.all();
+}
+
+TEST(Sentinel, TheyHaveAPasswordOfTheirOwn) {
+  Watched watched(1, "requirepass watchword\n");
+  {
+    const auto storage = Open(watched.url(kUsual));
+    const Heard heard(*storage);
+    EXPECT_EQ(Spend(*storage), Status::kStore);
+    EXPECT_TRUE(Eventually([&] { return heard.Mentions("NOAUTH"); })) << heard.all();
+  }
+  const auto storage = Open(watched.url(std::string(kUsual) + "&sentinel_password=watchword"));
+  EXPECT_EQ(Spend(*storage), Status::kOk);
+}
+
+TEST(Sentinel, AMasterThatIsNoneIsNotUsed) {
+  // A sentinel that is wrong: it names a server that is a replica by now.
+  Watched watched(1);
+  ASSERT_TRUE(Eventually([&] { return watched.Ready(); }));
+  const std::string port = std::to_string(watched.replica.port());
+  const std::string answer = "*2\r\n$9\r\n127.0.0.1\r\n$" + std::to_string(port.size()) + "\r\n" + port + "\r\n";
+  Parrot wrong(answer);
+  const auto storage = Open("redis+sentinel://127.0.0.1:" + std::to_string(wrong.port()) + "/mymaster?" + kUsual);
+  const Heard heard(*storage);
+  EXPECT_EQ(Spend(*storage), Status::kStore);
+  EXPECT_TRUE(Eventually([&] { return heard.Mentions("it is no master"); })) << heard.all();
+  watched.replica.Do({"REPLICAOF", "NO", "ONE"});
+  EXPECT_TRUE(Eventually([&] { return Spend(*storage) == Status::kOk; }));
+}
+
+}  // namespace
+}  // namespace ratel::test
