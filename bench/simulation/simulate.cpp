@@ -9,6 +9,7 @@
 
 #include "../workload.hpp"
 #include "store.hpp"
+#include "virtual_clock.hpp"
 
 namespace simulation {
 namespace {
@@ -118,6 +119,7 @@ class Simulation {
         clients_(bench::Zipf(settings.clients, settings.requests, settings.seed)),
         ledger_(settings),
         ideal_(world_, RulesOf({.name = "ideal", .what = ""}, settings), nullptr, 0) {
+    SetTime(kStart);
     if (mode.shares != Mode::Shares::kNothing) {
       const uint64_t stores = mode.shares == Mode::Shares::kOneStore ? 1 : settings.regions;
       for (uint64_t i = 0; i < stores; ++i) stores_.emplace_back(world_, settings.loss);
@@ -141,6 +143,7 @@ class Simulation {
       const Event event = events_.top();
       events_.pop();
       world_.now = event.at;
+      SetTime(event.at);
       if (event.number >= kOutageBegins)
         Fail(event.number == kOutageBegins);
       else
