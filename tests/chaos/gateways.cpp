@@ -66,6 +66,7 @@ Gateway::~Gateway() {
 void Gateway::Enter(Phase phase) {
   phase_ = phase;
   exact_in_phase_ = false;
+  inexact_in_phase_ = false;
   denied_in_phase_ = false;
 }
 
@@ -94,9 +95,9 @@ void Gateway::Run() {
     allowed_ += decision.allowed;
     const bool exact = decision.source == RL_SOURCE_EXACT;
     // What was asked for before the phase began says nothing about it.
-    if (exact && phase == phase_) {
-      exact_in_phase_ = true;
-      if (decision.allowed == 0) denied_in_phase_ = true;
+    if (phase == phase_) {
+      (exact ? exact_in_phase_ : inexact_in_phase_) = true;
+      if (exact && decision.allowed == 0) denied_in_phase_ = true;
     }
     std::this_thread::sleep_for(milliseconds(1));
   }
@@ -122,6 +123,10 @@ uint64_t Gateways::allowed() const {
 
 bool Gateways::AllExact() const {
   return std::ranges::all_of(gateways_, [](const auto& gateway) { return gateway->exact_in_phase(); });
+}
+
+bool Gateways::AnyInexact() const {
+  return std::ranges::any_of(gateways_, [](const auto& gateway) { return gateway->inexact_in_phase(); });
 }
 
 bool Gateways::AllDenied() const {

@@ -53,6 +53,7 @@ class Gateway {
   uint64_t allowed() const { return allowed_; }
   bool exact_in_phase() const { return exact_in_phase_; }
   bool denied_in_phase() const { return denied_in_phase_; }
+  bool inexact_in_phase() const { return inexact_in_phase_; }
   /// After Stop.
   const Answers& answers(Phase phase) const { return answers_[phase]; }
 
@@ -64,8 +65,9 @@ class Gateway {
   std::array<Answers, 3> answers_;
   std::atomic<Phase> phase_{kBefore};
   std::atomic<uint64_t> allowed_{0};
-  std::atomic<bool> exact_in_phase_{false};   ///< an answer on the store's state, asked for in this phase
-  std::atomic<bool> denied_in_phase_{false};  ///< and one that was a denial
+  std::atomic<bool> exact_in_phase_{false};    ///< an answer on the store's state, asked for in this phase
+  std::atomic<bool> inexact_in_phase_{false};  ///< an answer that the store did not give
+  std::atomic<bool> denied_in_phase_{false};   ///< and one that was a denial
   std::atomic<bool> over_{false};
   std::thread thread_;
 };
@@ -79,6 +81,7 @@ class Gateways {
   void PutFirstClockAhead(std::chrono::nanoseconds by) { gateways_.front()->PutClockAhead(by); }
   uint64_t allowed() const;
   bool AllExact() const;
+  bool AnyInexact() const;
   bool AllDenied() const;
   Answers answers(Phase phase) const;
 
