@@ -73,8 +73,9 @@ class Checker {
   bool CheckWords(const Where& where) {
     const bool path_match = CheckWord(rule_.path_match, kPathMatchWords, where.Key("path_match"));
     const bool on_store_error = CheckWord(rule_.on_store_error, kOnStoreErrorWords, where.Key("on_store_error"));
+    const bool local_tier = CheckWord(rule_.local_tier, kLocalTierWords, where.Key("local_tier"));
     const bool action = CheckWord(rule_.action, kActionWords, where.Key("action"));
-    return path_match && on_store_error && action;
+    return path_match && on_store_error && local_tier && action;
   }
 
   bool CheckCounts(const Where& where) {

@@ -118,6 +118,8 @@ class Differ {
             ": in force with the next start");
     Setting("instances", std::to_string(before_.instances), std::to_string(after_.instances));
     Setting("local_factor", Number(before_.local_factor), Number(after_.local_factor));
+    Setting("lease_life", SpanToText(before_.lease_life), SpanToText(after_.lease_life));
+    Setting("lease_units", std::to_string(before_.lease_units), std::to_string(after_.lease_units));
     Setting("headers", HeadersOf(before_), HeadersOf(after_));
   }
 
@@ -149,6 +151,7 @@ class Differ {
     differences.Note("shadow", OnOff(before.shadow), OnOff(after.shadow));
     differences.Note("on_store_error", Word(kOnStoreErrorWords, before.on_store_error),
                      Word(kOnStoreErrorWords, after.on_store_error));
+    differences.Note("local_tier", Word(kLocalTierWords, before.local_tier), Word(kLocalTierWords, after.local_tier));
     if (!differences.empty()) Add(Kind::kRuleChanged, after.name, {}, differences.text());
     for (const Limit& limit : after.limits) {
       if (const Limit* old = FindLimit(before, limit.name)) {

@@ -15,8 +15,11 @@ namespace ratel {
 namespace {
 
 /// Keys that mean something only where there are limits.
-constexpr auto kLimitingKeys = std::to_array<std::string_view>(
-    {"limits", "scope", "algorithm", "limit", "window", "burst", "overrides", "cost", "shadow", "on_store_error"});
+constexpr auto kLimitingKeys =
+    std::to_array<std::string_view>({"limits", "scope", "algorithm", "limit", "window", "burst", "overrides", "cost",
+                                     "shadow", "on_store_error", "local_tier"});
+constexpr Micros kLeastLeaseLife = 10'000;
+constexpr Micros kMostLeaseLife = 60'000'000;
 constexpr uint64_t kMaxKeys = uint64_t{1} << 40;
 
 // Bits of RL_HEADERS_* in rl.h.
@@ -294,6 +297,8 @@ class TextReader {
     if (const auto value = PositiveNumber(fields["local_factor"], where.Key("local_factor"))) {
       if (Give("local_factor", NumberText(*value), where.Key("local_factor"))) set.local_factor = *value;
     }
+    LeaseLife(fields["lease_life"], where.Key("lease_life"));
+    IntegerSetting(fields, where, "lease_units", 1, kMaxUnits, set.lease_units);
     if (fields["headers"] != nullptr) Headers(*fields["headers"], where.Key("headers"));
   }
 
@@ -302,6 +307,15 @@ class TextReader {
                       T& out) {
     const auto value = Integer(fields[name], where.Key(name), least, most);
     if (value && Give(name, std::to_string(*value), where.Key(name))) out = static_cast<T>(*value);
+  }
+
+  void LeaseLife(const Node* node, const Where& where) {
+    const std::optional<Micros> life = Window(node, where);
+    if (!life) return;
+    if (*life < kLeastLeaseLife || *life > kMostLeaseLife)
+      return Add(where, "a lease lives " + SpanToText(kLeastLeaseLife) + " to " + SpanToText(kMostLeaseLife) +
+                            ", not " + SpanToText(*life));
+    if (Give("lease_life", std::to_string(*life), where)) draft_.set.lease_life = *life;
   }
 
   void TrustedProxies(const Node& node, const Where& where) {
@@ -455,6 +469,8 @@ class TextReader {
     rule.shadow = Bool(fields["shadow"], where.Key("shadow")).value_or(false);
     rule.on_store_error = static_cast<OnStoreError>(
         Word(fields["on_store_error"], where.Key("on_store_error"), kOnStoreErrorWords).value_or(0));
+    rule.local_tier =
+        static_cast<LocalTier>(Word(fields["local_tier"], where.Key("local_tier"), kLocalTierWords).value_or(0));
   }
 
   /// Nothing when it is given and cannot be read.

@@ -42,6 +42,8 @@ RuleSet SettingsOf(const RuleSet& set) {
   settings.max_keys = set.max_keys;
   settings.instances = set.instances;
   settings.local_factor = set.local_factor;
+  settings.lease_life = set.lease_life;
+  settings.lease_units = set.lease_units;
   settings.headers = set.headers;
   return settings;
 }

@@ -82,6 +82,11 @@ class AsyncDecision final : public Completion {
     if (const Status status = BuildCharges(*snapshot_, impl_.hasher, *request_, rules_, buffer_, tally_);
         status != Status::kOk)
       return status;
+    if (impl_.AnswerHere(*snapshot_, *request_, rules_, buffer_.charges.From(0), buffer_.uses.From(0), tally_, pass_,
+                         decision_)) {
+      End();
+      return Status::kOk;
+    }
     if (impl_.storage->wants_names()) {
       NameCharges(impl_.hasher, *snapshot_, *request_, impl_.readable_keys, buffer_.charges.From(0),
                   buffer_.uses.From(0), names_);
@@ -95,11 +100,16 @@ class AsyncDecision final : public Completion {
   }
 
   void Finish(Status status) noexcept override {
+    if (pass_.block != 0 && impl_.AfterPayment(*snapshot_, pass_, operation_, status)) {
+      status = impl_.storage->ApplyAsync(operation_, *this);
+      if (status == Status::kOk) return;
+    }
     if (status == Status::kCancelled) {
       decision_ = Decision();
       decision_.status = status;
     } else {
       impl_.Finish(*snapshot_, rules_, buffer_, 0, operation_, status, tally_, decision_);
+      impl_.Remember(*snapshot_, pass_, operation_, decision_);
     }
     End();
   }
@@ -123,6 +133,7 @@ class AsyncDecision final : public Completion {
   ChargeBuffer buffer_;
   Operation operation_;
   Tally tally_;
+  TierPass pass_;
   Decision decision_;
   std::string names_;
 };

@@ -48,6 +48,8 @@ enum class TotalCount : uint8_t {
   kNeverFits,
   kShadowRequests,
   kLocalFallback,
+  kLeased,
+  kCachedDenial,
   kReportedBack,
   kUnreported,
   kFailOpen,

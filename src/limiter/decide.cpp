@@ -154,9 +154,16 @@ Status Registry::Impl::Decide(const Snapshot& snapshot, const Request& request, 
     return Refuse(status, out);
   Operation operation{buffer.charges.From(0), FloorToMicros(now_ns), mode};
   if (local) return Finish(snapshot, rules, buffer, 0, operation, storage->Apply(operation), tally, out);
+  TierPass pass;
+  if (mode == Mode::kSpend &&
+      AnswerHere(snapshot, request, rules, operation.charges, buffer.uses.From(0), tally, pass, out))
+    return Status::kOk;
   std::string names;
-  return Finish(snapshot, rules, buffer, 0, operation, ApplyNamed(snapshot, request, buffer, 0, operation, names),
-                tally, out);
+  Status applied = ApplyNamed(snapshot, request, buffer, 0, operation, names);
+  if (pass.block != 0 && AfterPayment(snapshot, pass, operation, applied)) applied = storage->Apply(operation);
+  const Status status = Finish(snapshot, rules, buffer, 0, operation, applied, tally, out);
+  Remember(snapshot, pass, operation, out);
+  return status;
 }
 
 Status Registry::Impl::Finish(const Snapshot& snapshot, const MatchedRules& rules, ChargeBuffer& buffer, size_t first,
@@ -189,6 +196,12 @@ void Registry::Impl::Count(const Snapshot& snapshot, const MatchedRules& rules, 
     case Source::kNoRule:
       totals.Add(TotalCount::kNoRule);
       return;
+    case Source::kLeased:
+      totals.Add(TotalCount::kLeased);
+      break;
+    case Source::kCachedDenial:
+      totals.Add(TotalCount::kCachedDenial);
+      break;
     case Source::kLocalFallback:
       totals.Add(TotalCount::kLocalFallback);
       break;
@@ -205,7 +218,8 @@ void Registry::Impl::Count(const Snapshot& snapshot, const MatchedRules& rules, 
   if (decision.reason == Reason::kBlocked) totals.Add(TotalCount::kBlocked);
   if (rules.count > 1)
     totals.Add(decision.allowed ? TotalCount::kMoreAllowed : TotalCount::kMoreDenied, rules.count - 1);
-  const bool asked = decision.source == Source::kExact || decision.source == Source::kLocalFallback;
+  const bool asked = decision.source == Source::kExact || decision.source == Source::kLeased ||
+                     decision.source == Source::kCachedDenial || decision.source == Source::kLocalFallback;
   for (const uint32_t index : rules.span()) {
     const CompiledRule& rule = snapshot.rules()[index];
     RuleCounters& counters = *rule.counters;
@@ -319,6 +333,7 @@ void Registry::AllowMany(std::span<const Request> requests, std::span<Decision> 
     return;
   }
   static constexpr size_t kChunk = 32;
+  const bool remote = !impl_->local;
   // What waits for a server must not hold up a reload.
   const auto kept = impl_->local ? nullptr : impl_->current.Keep();
   size_t next = 0;
@@ -328,7 +343,12 @@ void Registry::AllowMany(std::span<const Request> requests, std::span<Decision> 
     const Snapshot* snapshot = kept != nullptr ? kept.get() : &**reader;
     ChargeBuffer buffer;
     FixedVector<Pending, kChunk> pending;
+    FixedVector<TierPass, kChunk> passes;  // beside `pending`, unless the store is local
     FixedVector<Operation, kChunk> operations;
+    const auto drop_last = [&] {
+      pending.Shrink(pending.size() - 1);
+      if (remote) passes.Shrink(pending.size());
+    };
     for (; next < requests.size() && !pending.full(); ++next) {
       const Request& request = requests[next];
       Decision& answer = out[next];
@@ -341,9 +361,10 @@ void Registry::AllowMany(std::span<const Request> requests, std::span<Decision> 
       item.index = next;
       item.first = buffer.size();
       item.tally = {};
+      if (remote) passes.Add();
       if (const Status status = FindRules(*snapshot, request, item.rules); status != Status::kOk) {
         Refuse(status, answer);
-        pending.Shrink(pending.size() - 1);
+        drop_last();
         continue;
       }
       item.single = impl_->local ? SingleOf(*snapshot, item.rules) : nullptr;
@@ -353,15 +374,21 @@ void Registry::AllowMany(std::span<const Request> requests, std::span<Decision> 
         answer = Blank(*snapshot, now_ns, item.rules, request);
       if (item.single == nullptr && impl_->DecideWithoutLimits(*snapshot, item.rules, Mode::kSpend, answer)) {
         impl_->Count(*snapshot, item.rules, {}, {}, item.tally, answer);
-        pending.Shrink(pending.size() - 1);
+        drop_last();
         continue;
       }
       const Status status = BuildCharges(*snapshot, impl_->hasher, request, item.rules, buffer, item.tally);
       if (status == Status::kOk) {
+        if (remote && impl_->AnswerHere(*snapshot, request, item.rules, buffer.charges.From(item.first),
+                                        buffer.uses.From(item.first), item.tally, passes[pending.size() - 1], answer)) {
+          buffer.Shrink(item.first);
+          drop_last();
+          continue;
+        }
         operations.Add(buffer.charges.From(item.first), FloorToMicros(now_ns), Mode::kSpend);
         continue;
       }
-      pending.Shrink(pending.size() - 1);
+      drop_last();
       if (item.first != 0) break;  // it fits the next, empty buffer
       Refuse(status, answer);
     }
@@ -377,7 +404,10 @@ void Registry::AllowMany(std::span<const Request> requests, std::span<Decision> 
         if (item.tally.unknown_client) impl_->totals.Add(TotalCount::kUnknownClient);
         continue;
       }
+      if (remote && passes[i].block != 0 && impl_->AfterPayment(*snapshot, passes[i], operations[i], statuses[i]))
+        statuses[i] = impl_->storage->Apply(operations[i]);
       impl_->Finish(*snapshot, item.rules, buffer, item.first, operations[i], statuses[i], item.tally, answer);
+      if (remote) impl_->Remember(*snapshot, passes[i], operations[i], answer);
     }
   }
 }
@@ -423,6 +453,7 @@ Status Registry::Impl::Settle(const Snapshot& snapshot, const Request& request, 
   } else {
     status = ApplyNamed(snapshot, charged, buffer, 0, operation, names);
   }
+  if (tier != nullptr) tier->upsets.Note(operation.charges);
   if (status != Status::kOk) return Refuse(status, out);
   out.allowed = true;
   TellInstant(operation, out);
@@ -462,7 +493,12 @@ Status Registry::Impl::Reset(const Snapshot& snapshot, const Request& request) n
     for (const Charge& charge : operation.charges) ledger->Forget(charge.key);
   }
   std::string names;
-  return ApplyNamed(snapshot, request, buffer, 0, operation, names);
+  const Status status = ApplyNamed(snapshot, request, buffer, 0, operation, names);
+  if (tier != nullptr) {
+    tier->upsets.Note(operation.charges);
+    tier->leases.Drop(operation.charges);
+  }
+  return status;
 }
 
 Status Registry::Reset(const Request& request) noexcept {

@@ -13,6 +13,23 @@ namespace {
 /// How often what fits is asked for again when others were faster.
 constexpr int kMostTries = 4;
 
+/// What a hand-back may take to arrive, which the bucket goes on refilling in.
+constexpr std::chrono::milliseconds kRoundTrip{20};
+
+/// Where a spend that has been answered lies in its state. That may be later than the instant it was asked at: time never runs backwards there.
+Micros ChargedAt(const Charge& charge, Micros asked_at) noexcept {
+  const Numbers& numbers = *charge.numbers;
+  switch (numbers.spec.algorithm) {
+    case Algorithm::kFixedWindow:
+    case Algorithm::kSlidingLog:
+      return (charge.outcome.reset_at - numbers.window) * numbers.tick;
+    case Algorithm::kSlidingCounter:
+      return (charge.outcome.reset_at - 2 * numbers.window) * numbers.tick;
+    default:
+      return asked_at;
+  }
+}
+
 }  // namespace
 
 void LatestInstant::Saw(Micros now) noexcept {
@@ -35,6 +52,10 @@ Errands::Errands(Storage& storage, Ledger& ledger, TotalCounters& totals, const 
 
 void Errands::Owes(Micros now) noexcept {
   latest_.Saw(now);
+  if (idle_.load() && !storage_.runs_host_code()) Start();
+}
+
+void Errands::Leased() noexcept {
   if (idle_.load() && !storage_.runs_host_code()) Start();
 }
 
@@ -72,28 +93,34 @@ void Errands::Run() noexcept {
   auto pause = kLeastPause;
   std::unique_lock lock(mutex_);
   while (!stopping_) {
-    idle_ = ledger_.count() == 0;
+    idle_ = !HasWork();
     if (idle_) {
-      wake_.wait_for(lock, kMostPause, [this] { return stopping_ || ledger_.count() != 0; });
+      wake_.wait_for(lock, kMostPause, [this] { return stopping_ || HasWork(); });
       continue;
     }
     lock.unlock();
-    const bool answers = One();
+    const Done done = One();
     lock.lock();
-    if (answers) {
+    if (done == Done::kOne) {
       pause = kLeastPause;
-      continue;
+    } else if (done == Done::kNothing) {
+      wake_.wait_for(lock, kLookEvery, [this] { return stopping_; });
+    } else {
+      wake_.wait_for(lock, pause, [this] { return stopping_ || is_back_; });
+      is_back_ = false;
+      pause = std::min(2 * pause, kMostPause);
     }
-    wake_.wait_for(lock, pause, [this] { return stopping_ || is_back_; });
-    is_back_ = false;
-    pause = std::min(2 * pause, kMostPause);
   }
 }
 
 void Errands::Lend() noexcept {
-  if (ledger_.count() == 0 || !storage_.runs_host_code() || store_failing_.load(std::memory_order_relaxed)) return;
+  if (!HasWork() || !storage_.runs_host_code() || store_failing_.load(std::memory_order_relaxed)) return;
   if (!lent_.try_lock()) return;
-  if (const auto now = std::chrono::steady_clock::now(); now >= not_before_ && !One()) not_before_ = now + kMostPause;
+  if (const auto now = std::chrono::steady_clock::now(); now >= not_before_) {
+    const Done done = One();
+    if (done == Done::kNothing) not_before_ = now + kLookEvery;
+    if (done == Done::kFailed) not_before_ = now + kMostPause;
+  }
   lent_.unlock();
 }
 
@@ -111,19 +138,48 @@ void Errands::Stop() noexcept {
     }
     thread_.join();
   }
+  if (Tier* tier = tier_.load(std::memory_order_acquire)) tier->leases.EndOthers(0);
   const auto until = std::chrono::steady_clock::now() + kLastWords;
-  while (ledger_.count() != 0 && !store_failing_ && std::chrono::steady_clock::now() < until && One()) {
+  while (!store_failing_ && std::chrono::steady_clock::now() < until && One() == Done::kOne) {
   }
 }
 
-bool Errands::One() noexcept {
+Errands::Done Errands::One() noexcept {
+  if (Tier* tier = tier_.load(std::memory_order_acquire); tier != nullptr && tier->leases.out() != 0) {
+    tier->leases.EndExpired(std::chrono::steady_clock::now());
+    if (const std::unique_ptr<Lease> lease = tier->leases.TakeEnded())
+      return HandBack(*tier, *lease) ? Done::kOne : Done::kFailed;
+  }
+  if (ledger_.count() == 0) return Done::kNothing;
   const Micros now = latest_.Now();
   try {
     const std::optional<OwedState> state = ledger_.Next(now);
-    return !state || Report(*state, now);
+    if (!state) return Done::kNothing;
+    return Report(*state, now) ? Done::kOne : Done::kFailed;
   } catch (const std::exception&) {
-    return false;  // memory ran out: later
+    return Done::kFailed;  // memory ran out: later
   }
+}
+
+bool Errands::HandBack(Tier& tier, Lease& lease) noexcept {
+  if (lease.left == 0) return true;
+  const auto passed = std::chrono::steady_clock::now() - lease.paid + kRoundTrip;
+  const Micros held =
+      std::max(lease.held, static_cast<Micros>(std::chrono::duration_cast<std::chrono::microseconds>(passed).count()));
+  bool answered = true;
+  for (Charge& charge : lease.span()) {
+    const Numbers& numbers = *charge.numbers;
+    // Long after, the state has forgotten the payment; soon after, a bucket has made up for a part of it.
+    uint64_t forgotten = held > numbers.spec.window / 2 ? lease.left : 0;
+    if (IsBucket(numbers.spec.algorithm) && forgotten == 0)
+      forgotten = CeilDiv((held / numbers.tick + 1) * numbers.refill, numbers.unit);
+    if (forgotten >= lease.left) continue;
+    charge.cost = lease.left;
+    Operation operation{{&charge, 1}, lease.paid_at + held, Mode::kSettle, ChargedAt(charge, lease.paid_at), forgotten};
+    answered = storage_.Apply(operation) == Status::kOk && answered;
+  }
+  tier.upsets.Note(lease.span());
+  return answered;
 }
 
 bool Errands::Report(const OwedState& state, Micros now) noexcept {

@@ -12,6 +12,7 @@
 #include "limiter/counters.hpp"
 #include "limiter/ledger.hpp"
 #include "limiter/spin_lock.hpp"
+#include "limiter/tier.hpp"
 #include "storage/storage.hpp"
 
 namespace ratel {
@@ -37,6 +38,10 @@ class Errands {
 
   // Any threads; none of these waits for the store, but Lend.
 
+  /// From now on its leases are handed back. Once.
+  void Attend(Tier& tier) noexcept { tier_.store(&tier, std::memory_order_release); }
+  /// A block has been paid for.
+  void Leased() noexcept;
   /// The ledger holds something, as of a request's instant.
   void Owes(Micros now) noexcept;
   /// A request has been answered by the store.
@@ -48,18 +53,27 @@ class Errands {
   /// One errand on this thread, when it is for callers to do them and there is one.
   void Lend() noexcept;
 
-  /// Ends the thread. What is still owed is told now, as long as the store answers and for kLastWords at most.
+  /// Ends the thread. Leases are handed back and what is still owed is told now, as long as the store answers and for kLastWords at most.
   void Stop() noexcept;
 
  private:
   static constexpr std::chrono::milliseconds kLeastPause{50};
   static constexpr std::chrono::milliseconds kMostPause{2000};
+  static constexpr std::chrono::milliseconds kLookEvery{20};  ///< for leases that have ended
   static constexpr std::chrono::milliseconds kLastWords{1000};
 
   void Start() noexcept;
+  size_t LeasesOut() const noexcept {
+    const Tier* tier = tier_.load(std::memory_order_acquire);
+    return tier == nullptr ? 0 : tier->leases.out();
+  }
+  bool HasWork() const noexcept { return ledger_.count() != 0 || LeasesOut() != 0; }
   void Run() noexcept;
-  /// False when the store does not answer.
-  bool One() noexcept;
+  enum class Done : uint8_t { kOne, kNothing, kFailed };
+  /// One errand: hands back what is left of a block that has ended, or tells of one state.
+  Done One() noexcept;
+  /// False when the store does not answer. What is left is given up then: it may have arrived.
+  bool HandBack(Tier& tier, Lease& lease) noexcept;
   /// Charges what is owed, or what fits of it.
   bool Report(const OwedState& state, Micros now) noexcept;
 
@@ -68,6 +82,7 @@ class Errands {
   TotalCounters& totals_;
   const std::atomic<bool>& store_failing_;
   LatestInstant latest_;
+  std::atomic<Tier*> tier_{nullptr};
 
   std::mutex mutex_;
   std::condition_variable wake_;

@@ -49,6 +49,18 @@ const char* ToText(Source source) noexcept {
   return "";
 }
 
+const char* ToText(LocalTier tier) noexcept {
+  switch (tier) {
+    case LocalTier::kNone:
+      return "none";
+    case LocalTier::kDenials:
+      return "denials";
+    case LocalTier::kLeases:
+      return "leases";
+  }
+  return "";
+}
+
 const char* ToText(Matcher::PassedOver::Why why) noexcept {
   switch (why) {
     case Matcher::PassedOver::Why::kMethod:
@@ -124,6 +136,7 @@ std::string ToText(const Explanation& e) {
     if (rule.action == Action::kBlock) text += ", action block";
     if (rule.action == Action::kUnlimited) text += ", action unlimited";
     if (rule.shadow) text += ", shadow";
+    if (rule.local_tier != LocalTier::kNone) text += std::string(", local tier ") + ToText(rule.local_tier);
     if (rule.position.line != 0) text += "   " + rule.file + ":" + std::to_string(rule.position.line);
     line("rule", text);
   }
@@ -157,7 +170,8 @@ std::string ToJson(const Explanation& e) {
   for (const uint32_t index : e.rules.span()) {
     const Rule& rule = *e.snapshot.rules()[index].source;
     json.Begin('{').Name("name").Text(rule.name).Name("file").Text(rule.file).Name("line").Number(rule.position.line);
-    json.Name("default").Bool(rule.is_default).Name("shadow").Bool(rule.shadow).End('}');
+    json.Name("default").Bool(rule.is_default).Name("shadow").Bool(rule.shadow);
+    json.Name("local_tier").Text(ToText(rule.local_tier)).End('}');
   }
   json.End(']').Name("passed_over").Begin('[');
   for (const auto& passed : e.passed_over) {

@@ -28,7 +28,9 @@ std::unique_ptr<Registry> Registry::Create(Options&& options) {
   auto snapshot = Snapshot::Compile(options.rules, impl.book, 1, options.storage->grouping());
   if (!options.storage->is_local()) {
     impl.ledger = std::make_unique<Ledger>();
+    impl.local = false;
     impl.errands = std::make_unique<Errands>(*options.storage, *impl.ledger, impl.totals, impl.store_failing);
+    impl.PrepareTier(options.rules);
   }
   // Nothing below throws: what the options own moves only now.
   impl.storage = std::move(options.storage);
@@ -36,7 +38,6 @@ std::unique_ptr<Registry> Registry::Create(Options&& options) {
   impl.clock = builtin_clock != nullptr ? std::move(builtin_clock) : std::move(options.clock);
   impl.log = std::move(options.log);
   impl.readable_keys = options.readable_keys;
-  impl.local = impl.storage->is_local();
   impl.current.Replace(std::move(snapshot));
   impl.generation.store(1, std::memory_order_release);
   impl.storage->TellTo([&impl](Report level, std::string_view text) {
@@ -62,6 +63,7 @@ Registry::~Registry() {
 void Registry::Reload(RuleSet rules) {
   const std::lock_guard lock(impl_->reload_mutex);
   const uint64_t next = impl_->generation.load(std::memory_order_relaxed) + 1;
+  impl_->PrepareTier(rules);
   auto snapshot = Snapshot::Compile(std::move(rules), impl_->book, next, impl_->storage->grouping());
   std::vector<std::string> moved = RulesThatMove(*impl_->current.Keep(), *snapshot);
   for (std::string& rule : moved)
@@ -69,6 +71,7 @@ void Registry::Reload(RuleSet rules) {
   impl_->current.Replace(std::move(snapshot));
   impl_->generation.store(next, std::memory_order_release);
   impl_->totals.Add(TotalCount::kReloads);
+  if (impl_->tier != nullptr) impl_->tier->leases.EndOthers(next);
   for (const std::string& text : moved) impl_->Say(Log::Level::kWarning, text);
 }
 
@@ -206,6 +209,8 @@ MetricsSnapshot Registry::Metrics(bool with_rules) const {
   out.blocked = totals.Sum(TotalCount::kBlocked);
   out.shadow_denied = totals.Sum(TotalCount::kShadowRequests);
   out.local_fallback = totals.Sum(TotalCount::kLocalFallback);
+  out.leased = totals.Sum(TotalCount::kLeased);
+  out.cached_denial = totals.Sum(TotalCount::kCachedDenial);
   out.reported_back = totals.Sum(TotalCount::kReportedBack);
   out.unreported = totals.Sum(TotalCount::kUnreported);
   out.fail_open = totals.Sum(TotalCount::kFailOpen);

@@ -15,6 +15,7 @@
 #include "limiter/evaluation.hpp"
 #include "limiter/ledger.hpp"
 #include "limiter/registry.hpp"
+#include "limiter/tier.hpp"
 
 namespace ratel {
 
@@ -33,6 +34,7 @@ struct Registry::Impl {
   bool local = true;  ///< storage->is_local()
   std::atomic<bool> store_failing{false};
   std::unique_ptr<Ledger> ledger;    ///< this and the errands: unless the store is local
+  std::unique_ptr<Tier> tier;        ///< once a rule has wanted it, and unless the store is local
   std::unique_ptr<Errands> errands;  // after the ledger and the storage, which it uses
 
   std::mutex reload_mutex;  ///< one reload at a time
@@ -75,6 +77,24 @@ struct Registry::Impl {
   Status Reset(const Snapshot& snapshot, const Request& request) noexcept;
   Status ApplyNamed(const Snapshot& snapshot, const Request& request, ChargeBuffer& buffer, size_t first,
                     Operation& operation, std::string& names) noexcept;
+
+  /// Makes the tier when these rules want it; before they come into force.
+  void PrepareTier(const RuleSet& rules);
+  /// True when `out` is complete, and counted, without the store.
+  bool AnswerHere(const Snapshot& snapshot, const Request& request, const MatchedRules& rules,
+                  std::span<Charge> charges, std::span<const LimitUse> uses, const Tally& tally, TierPass& pass,
+                  Decision& out) noexcept;
+  bool DenyHere(std::span<Charge> charges, std::span<const LimitUse> uses, const TierPass& pass,
+                Decision& out) noexcept;
+  /// False may also mean that the charges ask for a block now; AfterPayment has to follow then.
+  bool AdmitHere(const Snapshot& snapshot, const MatchedRules& rules, std::span<Charge> charges,
+                 std::span<const LimitUse> uses, TierPass& pass, Decision& out) noexcept;
+  /// The store has answered about a block. Turns the charges back into those of the request; true when that one has to be asked about by itself.
+  bool AfterPayment(const Snapshot& snapshot, TierPass& pass, Operation& operation, Status status) noexcept;
+  bool KeepLease(const Snapshot& snapshot, const TierPass& pass, const Operation& operation, uint64_t units) noexcept;
+  /// Keeps the store's answer when it is a denial that may be repeated.
+  void Remember(const Snapshot& snapshot, const TierPass& pass, const Operation& operation,
+                const Decision& decision) noexcept;
 
   void Count(const Snapshot& snapshot, const MatchedRules& rules, std::span<const Charge> charges,
              std::span<const LimitUse> uses, const Tally& tally, const Decision& decision) noexcept;

@@ -44,6 +44,8 @@ struct Limit {
 
 enum class PathMatch : uint8_t { kPrefix, kLiteral, kExact };
 enum class OnStoreError : uint8_t { kLocal, kOpen, kClosed };
+/// What a process may decide without asking a shared store: each includes the one before.
+enum class LocalTier : uint8_t { kNone, kDenials, kLeases };
 enum class Action : uint8_t { kLimit, kBlock, kUnlimited };
 
 struct Condition {
@@ -62,6 +64,7 @@ struct Rule {
   std::vector<Limit> limits;    ///< empty exactly when action is not kLimit
   Action action = Action::kLimit;
   OnStoreError on_store_error = OnStoreError::kLocal;
+  LocalTier local_tier = LocalTier::kNone;
   bool shadow = false;  ///< every limit of it is a shadow
   bool is_default = false;
   uint64_t cost = 1;  ///< units of a request that states none
@@ -85,6 +88,8 @@ struct RuleSet {
   uint64_t max_keys = 0;   ///< 0 = not stated
   uint32_t instances = 1;  ///< how many processes share the store, for local limits while it is down
   double local_factor = 1.0;
+  Micros lease_life = 1'000'000;  ///< units paid in advance are used within this, or a tenth of the window
+  uint64_t lease_units = 10'000;  ///< the most that one payment asks for
   HeaderOptions headers;
 };
 

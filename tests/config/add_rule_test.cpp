@@ -164,8 +164,9 @@ TEST(ValidateRule, ChecksEnums) {
   Rule rule = MakeRule("a");
   rule.path_match = static_cast<PathMatch>(3);
   rule.on_store_error = static_cast<OnStoreError>(200);
+  rule.local_tier = static_cast<LocalTier>(3);
   rule.action = static_cast<Action>(255);
-  EXPECT_EQ(PathsOfFaults(rule), (Paths{"r.path_match", "r.on_store_error", "r.action"}));
+  EXPECT_EQ(PathsOfFaults(rule), (Paths{"r.path_match", "r.on_store_error", "r.local_tier", "r.action"}));
 }
 
 TEST(ValidateRule, TakesAnyBytesWithoutHarm) {

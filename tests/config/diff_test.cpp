@@ -70,11 +70,11 @@ TEST(Diff, TellsWhatARuleDoesOtherwise) {
   const RuleSet before = Load("rules: [{name: a, path: /a, scope: user, limit: 5, window: 1s}]");
   const RuleSet after = Load(
       R"(rules: [{name: a, path: /b, method: [PUT, GET], when: {plan: "p\nq"}, path_match: exact, cost: 2, shadow: true,
-                                on_store_error: open, scope: user, limit: 5, window: 1s}])");
+                                on_store_error: open, local_tier: denials, scope: user, limit: 5, window: 1s}])");
   EXPECT_EQ(TextOf(before, after),
             "~ rule a: covers any /a -> GET,PUT /b when plan=\"p\\x0Aq\"; path_match prefix -> exact; cost 1 -> 2; "
             "shadow off -> on; "
-            "on_store_error local -> open\n");
+            "on_store_error local -> open; local_tier none -> denials\n");
 }
 
 TEST(Diff, GoesThroughTheNewSetAndTellsRemovalsLast) {
@@ -119,6 +119,8 @@ ipv6_prefix: 56
 max_keys: 5
 instances: 2
 local_factor: 0.5
+lease_life: 250ms
+lease_units: 50
 headers: off
 )");
   EXPECT_EQ(TextOf(before, after),
@@ -130,6 +132,8 @@ headers: off
             "~ setting: max_keys 0 -> 5: in force with the next start\n"
             "~ setting: instances 1 -> 2\n"
             "~ setting: local_factor 1 -> 0.5\n"
+            "~ setting: lease_life 1s -> 250ms\n"
+            "~ setting: lease_units 10000 -> 50\n"
             "~ setting: headers x_ratelimit+retry_after -> off\n");
   EXPECT_TRUE(Diff(before, Load("headers: {x_ratelimit: true, retry_after: true}")).empty())
       << "the default, written out";

@@ -52,6 +52,8 @@ ipv6_prefix: 56
 max_keys: 1000
 instances: 4
 local_factor: 1.5
+lease_life: 20ms
+lease_units: 7
 headers: {x_ratelimit: true, retry_after: false, reset: delta, ietf: draft-11}
 rules:
   - name: create-order
@@ -68,6 +70,7 @@ rules:
     cost: 2
     shadow: true
     on_store_error: closed
+    local_tier: leases
     action: limit
 default: {scope: ip, limit: 100, window: 1m}
 )");
@@ -80,6 +83,8 @@ default: {scope: ip, limit: 100, window: 1m}
   EXPECT_EQ(set.max_keys, 1000u);
   EXPECT_EQ(set.instances, 4u);
   EXPECT_EQ(set.local_factor, 1.5);
+  EXPECT_EQ(set.lease_life, 20'000u);
+  EXPECT_EQ(set.lease_units, 7u);
   EXPECT_EQ(set.headers.forms, kHeadersX | kHeadersResetDelta | kHeadersDraft11);
 
   ASSERT_EQ(set.rules.size(), 2u);
@@ -92,9 +97,10 @@ default: {scope: ip, limit: 100, window: 1m}
   EXPECT_EQ(rule.cost, 2u);
   EXPECT_TRUE(rule.shadow);
   EXPECT_EQ(rule.on_store_error, OnStoreError::kClosed);
+  EXPECT_EQ(rule.local_tier, LocalTier::kLeases);
   EXPECT_EQ(rule.action, Action::kLimit);
   EXPECT_EQ(rule.file, "t.yaml");
-  EXPECT_EQ(rule.position.line, 13u);
+  EXPECT_EQ(rule.position.line, 15u);
   EXPECT_EQ(rule.position.column, 5u);
   ASSERT_EQ(rule.limits.size(), 1u);
   EXPECT_EQ(rule.limits[0].name, "create-order");
@@ -102,7 +108,7 @@ default: {scope: ip, limit: 100, window: 1m}
   ASSERT_EQ(rule.limits[0].overrides.size(), 1u);
   EXPECT_EQ(rule.limits[0].overrides[0].value, "alice");
   EXPECT_EQ(rule.limits[0].overrides[0].spec, Spec(Algorithm::kLeakyBucket, 50, kSecond, 100));
-  EXPECT_EQ(rule.limits[0].overrides[0].position.line, 23u);
+  EXPECT_EQ(rule.limits[0].overrides[0].position.line, 25u);
 
   EXPECT_TRUE(set.rules[1].is_default);
   EXPECT_EQ(set.rules[1].name, "default");
@@ -116,6 +122,8 @@ TEST(Reader, HasTheDocumentedDefaults) {
   EXPECT_EQ(set.max_keys, 0u);
   EXPECT_EQ(set.instances, 1u);
   EXPECT_EQ(set.local_factor, 1.0);
+  EXPECT_EQ(set.lease_life, 1'000'000u);
+  EXPECT_EQ(set.lease_units, 10'000u);
   EXPECT_EQ(set.headers.forms, 0u);
   const Rule& rule = set.rules.at(0);
   EXPECT_TRUE(rule.methods.empty());
@@ -124,6 +132,7 @@ TEST(Reader, HasTheDocumentedDefaults) {
   EXPECT_EQ(rule.cost, 1u);
   EXPECT_FALSE(rule.shadow);
   EXPECT_EQ(rule.on_store_error, OnStoreError::kLocal);
+  EXPECT_EQ(rule.local_tier, LocalTier::kNone);
   EXPECT_EQ(rule.action, Action::kLimit);
   EXPECT_EQ(rule.limits.at(0).spec, Spec(Algorithm::kTokenBucket, 5, kSecond, 0));
 }
@@ -304,6 +313,18 @@ TEST(RuleSetBuilder, ASettingHasOneValueInAllTexts) {
   EXPECT_FALSE(builder.AddText("match: all", "d.yaml")) << "a default that was written out counts as given";
   EXPECT_FALSE(builder.AddText("local_factor: 0.0000002", "e.yaml"));
   EXPECT_EQ(builder.rules().instances, 2u);
+}
+
+TEST(RuleSetBuilder, ALeaseLivesNeitherForeverNorForNothing) {
+  for (const char* life : {"9ms", "61s"}) {
+    RuleSetBuilder builder;
+    EXPECT_FALSE(builder.AddText(std::string("lease_life: ") + life, "a.yaml"));
+    ASSERT_EQ(builder.faults().size(), 1u);
+    EXPECT_NE(builder.faults()[0].message.find("10ms to 1m"), std::string::npos) << builder.faults()[0].message;
+  }
+  RuleSetBuilder builder;
+  EXPECT_TRUE(builder.AddText("lease_life: 1m", "a.yaml"));
+  EXPECT_FALSE(builder.AddText("lease_units: 0", "b.yaml"));
 }
 
 TEST(RuleSetBuilder, ALatePrefixIsAFaultWhereAddressesWereCutAlready) {

@@ -47,6 +47,7 @@ TEST(Schema, HasTheReadersWords) {
   EXPECT_EQ(WordsOf(definitions.at("algorithm")), SetOf(kAlgorithmWords));
   EXPECT_EQ(WordsOf(definitions.at("path_match")), SetOf(kPathMatchWords));
   EXPECT_EQ(WordsOf(definitions.at("on_store_error")), SetOf(kOnStoreErrorWords));
+  EXPECT_EQ(WordsOf(definitions.at("local_tier")), SetOf(kLocalTierWords));
   EXPECT_EQ(WordsOf(definitions.at("action")), SetOf(kActionWords));
 }
 

@@ -1,7 +1,6 @@
 // on_store_error: local. The share of this process is warm when the store fails, and the store is told of what was admitted meanwhile.
 #include <array>
 #include <chrono>
-#include <functional>
 #include <thread>
 
 #include "tests/limiter/support.hpp"
@@ -9,21 +8,10 @@
 namespace ratel::test {
 namespace {
 
-bool Eventually(const std::function<bool()>& holds) {
-  for (int attempt = 0; attempt < 1000; ++attempt) {
-    if (holds()) return true;
-    std::this_thread::sleep_for(std::chrono::milliseconds(10));
-  }
-  return false;
-}
-
 std::string OneRule(std::string_view algorithm, std::string_view more = "") {
   return "instances: 4\nrules:\n  - {name: api, path: /, scope: user, algorithm: " + std::string(algorithm) +
          ", limit: 40, window: 1h" + std::string(more) + "}\n";
 }
-
-constexpr const char* kAlgorithms[] = {"token_bucket", "leaky_bucket", "fixed_window", "sliding_log",
-                                       "sliding_counter"};
 
 int Admitted(Fixture& f, int tries, std::string_view user = "u") {
   int admitted = 0;

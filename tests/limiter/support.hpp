@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <set>
@@ -29,6 +31,17 @@ class FakeClock final : public Clock {
   std::atomic<uint64_t>& now_;
 };
 
+inline constexpr const char* kAlgorithms[] = {"token_bucket", "leaky_bucket", "fixed_window", "sliding_log",
+                                              "sliding_counter"};
+
+inline bool Eventually(const std::function<bool()>& holds) {
+  for (int attempt = 0; attempt < 1000; ++attempt) {
+    if (holds()) return true;
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  return false;
+}
+
 inline RuleSet Rules(std::string_view text) {
   RuleSetBuilder builder;
   EXPECT_TRUE(builder.AddText(text, "test.yaml"));
@@ -45,8 +58,10 @@ class FailingStorage final : public Storage {
     std::atomic<bool> failing{false};
     std::atomic<bool> losing_replies{false};   ///< of spends: carried out, and told as failed
     std::atomic<uint64_t> spends_in_spite{0};  ///< a spend of this cost does not fail
+    std::atomic<Micros> own_clock{0};          ///< the store's instant, in place of the request's
     std::atomic<uint64_t> calls{0};
-    std::atomic<uint64_t> spent{0};  ///< units that were admitted, of all keys
+    std::atomic<uint64_t> spent{0};        ///< units that were admitted, of all keys
+    std::atomic<uint64_t> handed_back{0};  ///< units, by settles
     std::mutex mutex;
     std::set<std::thread::id> askers;
   };
@@ -62,8 +77,11 @@ class FailingStorage final : public Storage {
     const bool spends = operation.mode == Mode::kSpend;
     const bool in_spite = spends && operation.charges[0].cost == controls_.spends_in_spite;
     if (controls_.failing && !in_spite) return Status::kStore;
+    if (controls_.own_clock != 0) operation.now = controls_.own_clock;
     const Status status = inner_->Apply(operation);
     if (spends && Admits(operation.charges)) controls_.spent += operation.charges[0].cost;
+    if (operation.mode == Mode::kSettle && operation.actual < operation.charges[0].cost)
+      controls_.handed_back += operation.charges[0].cost - operation.actual;
     return spends && controls_.losing_replies ? Status::kStore : status;
   }
   Status EvictIdle(Micros cutoff, uint64_t& evicted) noexcept override { return inner_->EvictIdle(cutoff, evicted); }
