@@ -8,6 +8,7 @@
 #include <set>
 #include <thread>
 
+#include "redis/certificates.hpp"
 #include "redis/load.hpp"
 #include "redis/support.hpp"
 #include "storage/redis/exchange.hpp"
@@ -122,6 +123,34 @@ TEST(Cluster, NobodyToAskAndAServerThatIsNone) {
   server.Start();
   EXPECT_TRUE(Eventually([&] { return heard.Mentions("cluster support disabled"); })) << heard.all();
   EXPECT_EQ(ApplyOne(*storage, charge), Status::kStore);
+}
+
+TEST(Cluster, SpeaksTlsToEachNode) {
+  const auto url = [](const RedisCluster& cluster) {
+    std::string text = cluster.url("deadline_ms=5000&time=caller");
+    return text.replace(0, 5, "rediss");
+  };
+  if (!redis::ParseUrl("rediss://h")) GTEST_SKIP() << "a build without TLS";
+  const RedisServer folder({}, false);
+  const Certificates files(folder.folder());
+  RedisCluster cluster(
+      {"--tls-cluster", "yes", "--tls-cert-file", files.File("server.pem"), "--tls-key-file", files.File("server.key"),
+       "--tls-ca-cert-file", files.File("ca.pem"), "--tls-auth-clients", "optional"},
+      false);
+  const auto storage = Open(url(cluster) + "&ca=" + files.File("ca.pem"));
+  const Heard heard(*storage);
+  for (uint32_t group = 0; group < 30; ++group) {
+    Charge charge = Tagged(group);
+    ASSERT_EQ(ApplyOne(*storage, charge), Status::kOk) << heard.all();
+  }
+  size_t nodes = 0;
+  for (size_t i = 0; i < RedisCluster::kMasters; ++i) nodes += !cluster.node(i).Keys().empty();
+  EXPECT_EQ(nodes, RedisCluster::kMasters);
+  const auto distrusting = Open(url(cluster) + "&ca=" + files.File("other.pem"));
+  const Heard why(*distrusting);
+  Charge charge = Tagged(1);
+  EXPECT_EQ(ApplyOne(*distrusting, charge), Status::kStore);
+  EXPECT_TRUE(Eventually([&] { return why.Mentions("not trusted"); })) << why.all();
 }
 
 long long Seen(RedisCluster& cluster, std::string_view error) {

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "ratel/rl.h"
+#include "redis/certificates.hpp"
 #include "redis/server.hpp"
 
 namespace ratel::test {
@@ -254,31 +255,6 @@ TEST(Engine, ExplainReadsWhatIsThere) {
   ASSERT_EQ(rl_explain(engine.registry, &request, 0, text.data(), text.size(), &needed, nullptr), RL_OK);
   EXPECT_NE(text.find("3 of 8 units"), std::string::npos) << text.substr(0, needed);
 }
-
-/// A certificate authority, a server's certificate for 127.0.0.1 and localhost, and a client's.
-class Certificates {
- public:
-  explicit Certificates(const std::string& folder) : folder_(folder) {
-    Run("req -x509 -newkey rsa:2048 -nodes -keyout ca.key -out ca.pem -days 2 -subj /CN=ratel-test-ca");
-    Issue("server", "subjectAltName=IP:127.0.0.1,DNS:localhost");
-    Issue("client", "basicConstraints=CA:FALSE");
-    Run("req -x509 -newkey rsa:2048 -nodes -keyout other.key -out other.pem -days 2 -subj /CN=somebody-else");
-  }
-  std::string File(const std::string& name) const { return folder_ + "/" + name; }
-
- private:
-  void Issue(const std::string& name, const std::string& extension) {
-    Run("req -newkey rsa:2048 -nodes -keyout " + name + ".key -out " + name + ".csr -subj /CN=" + name);
-    std::ofstream(File(name + ".ext")) << extension << "\n";
-    Run("x509 -req -in " + name + ".csr -CA ca.pem -CAkey ca.key -CAcreateserial -days 2 -out " + name +
-        ".pem -extfile " + name + ".ext");
-  }
-  void Run(const std::string& arguments) {
-    const std::string line = "cd " + folder_ + " && openssl " + arguments + " >openssl.log 2>&1";
-    EXPECT_EQ(std::system(line.c_str()), 0) << line;
-  }
-  const std::string folder_;
-};
 
 TEST(Tls, OnlyATrustedServerIsSpokenTo) {
   if ((rl_features() & RL_FEATURE_TLS) == 0) GTEST_SKIP() << "a build without TLS";

@@ -3,15 +3,25 @@
 #include <random>
 #include <set>
 
+#include "redis/cluster.hpp"
 #include "redis/support.hpp"
 #include "storage/memory/memory_storage.hpp"
 
 namespace ratel::test {
 namespace {
 
-RedisServer& Server() {
+enum class Where { kServer, kCluster };
+
+/// A storage on something empty.
+std::unique_ptr<Storage> Fresh(Where where) {
+  if (where == Where::kCluster) {
+    static RedisCluster cluster({}, false);
+    cluster.FlushAll();
+    return Open(cluster.url(kPatient));
+  }
   static RedisServer server;
-  return server;
+  server.Do({"FLUSHALL"});
+  return Open(server.unix_url(kPatient));
 }
 
 struct Trace {
@@ -30,9 +40,8 @@ std::string Told(const Outcome& o) {
 }
 
 /// Runs a trace over limits whose numbers change as they go; `limits[i]` are the numbers of the i-th limit over its reloads.
-void Follow(const Trace& trace, const std::vector<Versions>& limits, uint64_t span) {
-  Server().Do({"FLUSHALL"});
-  const auto storage = Open(Server().unix_url(kPatient));
+void Follow(const Trace& trace, const std::vector<Versions>& limits, uint64_t span, Where where = Where::kServer) {
+  const auto storage = Fresh(where);
   const auto memory = MakeMemoryStorage({});
   ReferenceStorage reference;
   std::mt19937_64 random(trace.seed);
@@ -54,6 +63,7 @@ void Follow(const Trace& trace, const std::vector<Versions>& limits, uint64_t sp
       const uint64_t most = limits[limit][version].capacity;
       const uint64_t cost = pick(5) == 0 ? 1 + pick(pick(3) == 0 ? most + most / 8 + 2 : 12) : 1;
       charges.push_back(ChargeFor(limits[limit], version, limit * 1000 + key, cost, pick(6) == 0));
+      charges.back().group = static_cast<uint32_t>(trace.seed * 7919);
     }
     const uint64_t kind = pick(20);
     const Mode mode = kind == 0 || kind == 1      ? Mode::kSettle
@@ -127,17 +137,29 @@ TEST_P(EachAlgorithm, AnswersAsTheEngineAtTheBoundsOfExactness) {
   }
 }
 
+std::vector<Versions> AllAlgorithms(uint64_t seed) {
+  std::mt19937_64 random(seed * 77);
+  std::vector<Versions> limits;
+  for (const Algorithm algorithm : kAlgorithms) {
+    limits.push_back(
+        Versions({Make(algorithm, 3 + random() % 9, 1'000'000), Make(algorithm, 3 + random() % 20, 2'000'000),
+                  Make(algorithm, 100 + random() % 3, 500'000)}));
+  }
+  return limits;
+}
+
 TEST(Parity, AnyMixOfAlgorithmsInOneRequest) {
   for (uint64_t seed = 1; seed <= 10; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
-    std::mt19937_64 random(seed * 77);
-    std::vector<Versions> limits;
-    for (const Algorithm algorithm : kAlgorithms) {
-      limits.push_back(
-          Versions({Make(algorithm, 3 + random() % 9, 1'000'000), Make(algorithm, 3 + random() % 20, 2'000'000),
-                    Make(algorithm, 100 + random() % 3, 500'000)}));
-    }
-    Follow({seed, 2, 2000, seed % 2 == 0}, limits, 1'000'000);
+    Follow({seed, 2, 2000, seed % 2 == 0}, AllAlgorithms(seed), 1'000'000);
+    if (HasFatalFailure()) return;
+  }
+}
+
+TEST(ClusterParity, AnyMixOfAlgorithmsInOneRequest) {
+  for (uint64_t seed = 1; seed <= 6; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    Follow({seed, 2, 1500, seed % 2 == 0}, AllAlgorithms(seed), 1'000'000, Where::kCluster);
     if (HasFatalFailure()) return;
   }
 }

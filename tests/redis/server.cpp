@@ -84,8 +84,10 @@ void RedisServer::Start() {
   } else {
     line.insert(line.end(), {"--save", "", "--appendonly", "no"});
   }
-  line.insert(line.end(), {"--port", std::to_string(port_), "--bind", "127.0.0.1", "--dir", folder_, "--unixsocket",
-                           folder_ + "/s", "--logfile", folder_ + "/log"});
+  // A cluster that speaks TLS speaks nothing else on its port.
+  if (Has("--tls-cluster")) line.insert(line.end(), {"--tls-port", std::to_string(port_)});
+  line.insert(line.end(), {"--port", Has("--tls-cluster") ? "0" : std::to_string(port_), "--bind", "127.0.0.1", "--dir",
+                           folder_, "--unixsocket", folder_ + "/s", "--logfile", folder_ + "/log"});
   line.insert(line.end(), arguments_.begin(), arguments_.end());
   std::vector<char*> argv;
   for (std::string& one : line) argv.push_back(one.data());
@@ -123,7 +125,9 @@ std::string RedisServer::unix_url(std::string_view options) const {
   return "unix://" + folder_ + "/s?" + std::string(options);
 }
 
-bool RedisServer::is_node() const { return std::ranges::find(arguments_, "--cluster-enabled") != arguments_.end(); }
+bool RedisServer::Has(std::string_view argument) const {
+  return std::ranges::find(arguments_, argument) != arguments_.end();
+}
 
 bool RedisServer::Answers() {
   // An error is an answer, too.

@@ -50,7 +50,8 @@ class RedisServer {
 
  private:
   bool Answers();
-  bool is_node() const;
+  bool Has(std::string_view argument) const;
+  bool is_node() const { return Has("--cluster-enabled"); }
   redisReply* Command(const std::vector<std::string>& arguments);
 
   std::string folder_;
