@@ -233,9 +233,14 @@ void Async(const Options& options, const std::string& extra) {
 }  // namespace bench
 
 int main(int argc, char** argv) {
-  return bench::Run(argc, argv,
-                    {{"blocking", [](const auto& options) { bench::Blocking(options, ""); }},
-                     {"many", bench::Many},
-                     {"queued", [](const auto& options) { bench::Queued(options, ""); }},
-                     {"async", [](const auto& options) { bench::Async(options, ""); }}});
+  return bench::Run(
+      argc, argv,
+      {{"blocking", [](const auto& options) { bench::Blocking(options, ""); }},
+       {"many", bench::Many},
+       {"queued", [](const auto& options) { bench::Queued(options, ""); }},
+       {"queued_denials", [](const auto& options) { bench::Queued(options, ", local_tier: denials"); }},
+       {"queued_leases", [](const auto& options) { bench::Queued(options, ", local_tier: leases"); }},
+       {"blocking_denials", [](const auto& options) { bench::Blocking(options, ", local_tier: denials"); }},
+       {"blocking_leases", [](const auto& options) { bench::Blocking(options, ", local_tier: leases"); }},
+       {"async", [](const auto& options) { bench::Async(options, ""); }}});
 }
