@@ -16,10 +16,11 @@ bool Eventually(const std::function<bool()>& holds) {
   return false;
 }
 
-std::string RulesOf(uint64_t limit, int instances, std::string_view on_store_error) {
+std::string RulesOf(uint64_t limit, int instances, std::string_view on_store_error, std::string_view tier) {
   return R"({"version":1,"instances":)" + std::to_string(instances) +
          R"(,"rules":[{"name":"r","scope":"user","algorithm":"token_bucket","limit":)" + std::to_string(limit) +
-         R"(,"window":"1d","on_store_error":")" + std::string(on_store_error) + R"("}]})";
+         R"(,"window":"1d","on_store_error":")" + std::string(on_store_error) + R"(","local_tier":")" +
+         std::string(tier) + R"("}]})";
 }
 
 rl_registry* RegistryOf(const std::string& rules, const std::string& url) {

@@ -22,7 +22,7 @@ inline rl_str Borrow(std::string_view text) { return {text.data(), text.size()};
 bool Eventually(const std::function<bool()>& holds);
 
 /// One rule "r": a token bucket of `limit` per day for a user, shared by `instances`.
-std::string RulesOf(uint64_t limit, int instances, std::string_view on_store_error);
+std::string RulesOf(uint64_t limit, int instances, std::string_view on_store_error, std::string_view tier = "none");
 
 /// A registry on a Redis; ends the test's process with a message when it cannot be made.
 rl_registry* RegistryOf(const std::string& rules, const std::string& url);

@@ -46,6 +46,7 @@ struct Scenario {
   std::string options = "deadline_ms=20";
   bool through_relay = false;
   const char* policy = "local";
+  const char* tier = "none";
   std::vector<std::string> arguments = {};
   bool anonymous = false;  ///< gateways give no user and no password
   Noticed noticed = Noticed::kSurely;
@@ -136,6 +137,12 @@ const std::vector<Scenario>& Scenarios() {
        .breaks = [](World& world) { world.server.Pause(); },
        .mends = [](World& world) { world.server.Resume(); },
        .policy = "closed"},
+      {.name = "StoppedWithLeasesOut",
+       .forgotten = 0,
+       .shares = kShares,
+       .breaks = [](World& world) { world.server.Pause(); },
+       .mends = [](World& world) { world.server.Resume(); },
+       .tier = "leases"},
       {.name = "Busy", .forgotten = 0, .shares = kShares, .breaks = KeepBusy, .mends = Unbusy},
       {.name = "ConnectionsDropped",
        .forgotten = 0,
@@ -276,7 +283,7 @@ TEST_P(Chaos, IsOutlived) {
   // A server that is started again knows no users.
   const auto add_user = [&] { world.server.Do({"ACL", "SETUSER", "limiter", "on", ">one", "~*", "+@all"}); };
   add_user();
-  Gateways gateways(kGateways, RulesOf(kLimit, kGateways, scenario.policy), UrlOf(world, scenario));
+  Gateways gateways(kGateways, RulesOf(kLimit, kGateways, scenario.policy, scenario.tier), UrlOf(world, scenario));
   world.gateways = &gateways;
   ASSERT_TRUE(Eventually([&] { return gateways.AllExact() && gateways.allowed() >= kLimit / 2; })) << scenario.name;
 
