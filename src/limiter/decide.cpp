@@ -453,7 +453,7 @@ Status Registry::Impl::Settle(const Snapshot& snapshot, const Request& request, 
   } else {
     status = ApplyNamed(snapshot, charged, buffer, 0, operation, names);
   }
-  if (tier != nullptr) tier->upsets.Note(operation.charges);
+  if (tier() != nullptr) tier()->upsets.Note(operation.charges);
   if (status != Status::kOk) return Refuse(status, out);
   out.allowed = true;
   TellInstant(operation, out);
@@ -494,9 +494,9 @@ Status Registry::Impl::Reset(const Snapshot& snapshot, const Request& request) n
   }
   std::string names;
   const Status status = ApplyNamed(snapshot, request, buffer, 0, operation, names);
-  if (tier != nullptr) {
-    tier->upsets.Note(operation.charges);
-    tier->leases.Drop(operation.charges);
+  if (tier() != nullptr) {
+    tier()->upsets.Note(operation.charges);
+    tier()->leases.Drop(operation.charges);
   }
   return status;
 }

@@ -48,7 +48,9 @@ Micros LatestInstant::Now() const noexcept {
 }
 
 Errands::Errands(Storage& storage, Ledger& ledger, TotalCounters& totals, const std::atomic<bool>& store_failing)
-    : storage_(storage), ledger_(ledger), totals_(totals), store_failing_(store_failing) {}
+    : storage_(storage), ledger_(ledger), totals_(totals), store_failing_(store_failing), process_(getpid()) {}
+
+bool Errands::IsForked() const noexcept { return getpid() != process_; }
 
 void Errands::Owes(Micros now) noexcept {
   latest_.Saw(now);
@@ -60,7 +62,7 @@ void Errands::Leased() noexcept {
 }
 
 void Errands::StoreIsBack() noexcept {
-  if (ledger_.count() == 0) return;
+  if (ledger_.count() == 0 || IsForked()) return;
   {
     const std::lock_guard lock(mutex_);
     is_back_ = true;
@@ -69,16 +71,14 @@ void Errands::StoreIsBack() noexcept {
 }
 
 void Errands::Start() noexcept {
+  if (IsForked()) return;
   const std::lock_guard lock(mutex_);
   if (stopping_) return;
-  if (thread_.joinable() && process_ == getpid()) {
+  if (thread_.joinable()) {
     wake_.notify_all();
     return;
   }
-  // A child of fork has the object and not the thread.
-  if (thread_.joinable()) thread_.detach();
   try {
-    process_ = getpid();
     thread_ = std::thread([this] { Run(); });
   } catch (const std::system_error&) {
     // The next one tries again.
@@ -125,19 +125,17 @@ void Errands::Lend() noexcept {
 }
 
 void Errands::Stop() noexcept {
+  if (IsForked()) {
+    if (thread_.joinable()) thread_.detach();
+    return;
+  }
   {
     const std::lock_guard lock(mutex_);
     if (stopping_) return;
     stopping_ = true;
   }
   wake_.notify_all();
-  if (thread_.joinable()) {
-    if (process_ != getpid()) {
-      thread_.detach();
-      return;
-    }
-    thread_.join();
-  }
+  if (thread_.joinable()) thread_.join();
   if (Tier* tier = tier_.load(std::memory_order_acquire)) tier->leases.EndOthers(0);
   const auto until = std::chrono::steady_clock::now() + kLastWords;
   while (!store_failing_ && std::chrono::steady_clock::now() < until && One() == Done::kOne) {

@@ -62,6 +62,7 @@ class Errands {
   static constexpr std::chrono::milliseconds kLookEvery{20};  ///< for leases that have ended
   static constexpr std::chrono::milliseconds kLastWords{1000};
 
+  bool IsForked() const noexcept;
   void Start() noexcept;
   size_t LeasesOut() const noexcept {
     const Tier* tier = tier_.load(std::memory_order_acquire);
@@ -84,10 +85,10 @@ class Errands {
   LatestInstant latest_;
   std::atomic<Tier*> tier_{nullptr};
 
+  const int process_;  ///< a child of fork has the object and not the thread, and leaves all of this alone
   std::mutex mutex_;
   std::condition_variable wake_;
   std::thread thread_;
-  int process_ = 0;  ///< that started the thread
   bool stopping_ = false;
   bool is_back_ = false;
   std::atomic<bool> idle_{true};  ///< the thread has nothing to do, or has not been started

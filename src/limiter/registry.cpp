@@ -71,7 +71,7 @@ void Registry::Reload(RuleSet rules) {
   impl_->current.Replace(std::move(snapshot));
   impl_->generation.store(next, std::memory_order_release);
   impl_->totals.Add(TotalCount::kReloads);
-  if (impl_->tier != nullptr) impl_->tier->leases.EndOthers(next);
+  if (impl_->tier() != nullptr) impl_->tier()->leases.EndOthers(next);
   for (const std::string& text : moved) impl_->Say(Log::Level::kWarning, text);
 }
 

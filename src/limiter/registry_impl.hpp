@@ -33,8 +33,9 @@ struct Registry::Impl {
   bool readable_keys = false;
   bool local = true;  ///< storage->is_local()
   std::atomic<bool> store_failing{false};
-  std::unique_ptr<Ledger> ledger;    ///< this and the errands: unless the store is local
-  std::unique_ptr<Tier> tier;        ///< once a rule has wanted it, and unless the store is local
+  std::unique_ptr<Ledger> ledger;  ///< this and the errands: unless the store is local
+  std::unique_ptr<Tier> own_tier;
+  std::atomic<Tier*> published_tier{nullptr};
   std::unique_ptr<Errands> errands;  // after the ledger and the storage, which it uses
 
   std::mutex reload_mutex;  ///< one reload at a time
@@ -46,6 +47,8 @@ struct Registry::Impl {
   std::condition_variable in_flight_ended;
   uint64_t in_flight = 0;  ///< asynchronous decisions that have not ended
 
+  /// Null until a rule wants it, and with a local store.
+  Tier* tier() const noexcept { return published_tier.load(std::memory_order_acquire); }
   uint64_t NowNs(uint64_t given) noexcept { return given != 0 ? given : clock->NowNs(); }
 
   /// A decision from start to end on a snapshot that stays alive.

@@ -38,15 +38,16 @@ std::optional<Micros> InstantWithin(const Denial& denial, const TierPass& pass) 
 
 void Registry::Impl::PrepareTier(const RuleSet& rules) {
   const auto wants = [](const Rule& rule) { return rule.local_tier != LocalTier::kNone; };
-  if (tier != nullptr || local || std::ranges::none_of(rules.rules, wants)) return;
-  tier = std::make_unique<Tier>();
-  errands->Attend(*tier);
+  if (own_tier != nullptr || local || std::ranges::none_of(rules.rules, wants)) return;
+  own_tier = std::make_unique<Tier>();
+  errands->Attend(*own_tier);
+  published_tier.store(own_tier.get(), std::memory_order_release);
 }
 
 bool Registry::Impl::AnswerHere(const Snapshot& snapshot, const Request& request, const MatchedRules& rules,
                                 std::span<Charge> charges, std::span<const LimitUse> uses, const Tally& tally,
                                 TierPass& pass, Decision& out) noexcept {
-  pass.tier = tier == nullptr ? LocalTier::kNone : TierOf(snapshot, rules);
+  pass.tier = tier() == nullptr ? LocalTier::kNone : TierOf(snapshot, rules);
   if (pass.tier == LocalTier::kNone) return false;
   pass.instants.asked_at = FloorToMicros(out.now_ns);
   pass.instants.local_at = request.now_ns == 0 ? pass.instants.asked_at : FloorToMicros(clock->NowNs());
@@ -54,7 +55,7 @@ bool Registry::Impl::AnswerHere(const Snapshot& snapshot, const Request& request
     pass.tier = LocalTier::kNone;  // a clock that fails
     return false;
   }
-  pass.upsets = tier->upsets.SumOf(charges);
+  pass.upsets = tier()->upsets.SumOf(charges);
   pass.charges = HashOfCharges(charges, snapshot.generation());
   const bool answered = DenyHere(charges, uses, pass, out) ||
                         (pass.tier == LocalTier::kLeases && AdmitHere(snapshot, rules, charges, uses, pass, out));
@@ -64,7 +65,7 @@ bool Registry::Impl::AnswerHere(const Snapshot& snapshot, const Request& request
 
 bool Registry::Impl::DenyHere(std::span<Charge> charges, std::span<const LimitUse> uses, const TierPass& pass,
                               Decision& out) noexcept {
-  const std::optional<Denial> denial = tier->denials.Find(pass.charges);
+  const std::optional<Denial> denial = tier()->denials.Find(pass.charges);
   if (!denial || denial->upsets != pass.upsets) return false;
   const std::optional<Micros> now = InstantWithin(*denial, pass);
   if (!now || *now >= denial->until) return false;
@@ -87,7 +88,7 @@ bool Registry::Impl::AdmitHere(const Snapshot& snapshot, const MatchedRules& rul
   pass.terms = TermsOf(snapshot.set(), charges);
   if (pass.terms.units == 0) return false;
   pass.states = HashOfStates(charges, snapshot.generation());
-  const Leases::Turn turn = tier->leases.Take(pass.states, pass.terms, pass.instants, charges);
+  const Leases::Turn turn = tier()->leases.Take(pass.states, pass.terms, pass.instants, charges);
   if (turn.way == Leases::Turn::Way::kTaken) {
     // Told as of the payment: that is where a settle finds it.
     out.now_ns = turn.paid_at * 1000;
@@ -111,7 +112,7 @@ bool Registry::Impl::AfterPayment(const Snapshot& snapshot, TierPass& pass, Oper
   pass.block = 0;
   const bool paid = status == Status::kOk && Admits(operation.charges);
   if (!paid || !KeepLease(snapshot, pass, operation, block - pass.cost))
-    tier->leases.NotPaid(pass.states, pass.terms, pass.instants);
+    tier()->leases.NotPaid(pass.states, pass.terms, pass.instants);
   for (Charge& charge : operation.charges) {
     charge.cost = pass.cost;
     if (paid)
@@ -148,7 +149,7 @@ bool Registry::Impl::KeepLease(const Snapshot& snapshot, const TierPass& pass, c
     lease->own_clock = operation.now != pass.instants.asked_at;
     lease->paid = pass.asked;
     lease->life = std::chrono::microseconds(lease->until - lease->paid_at);
-    tier->leases.Paid(pass.states, std::move(lease));
+    tier()->leases.Paid(pass.states, std::move(lease));
   } catch (const std::bad_alloc&) {
     return false;
   }
@@ -188,7 +189,7 @@ void Registry::Impl::Remember(const Snapshot& snapshot, const TierPass& pass, co
   denial.until = std::min(denial.until, shadows_until);
   // Others hand back what they have leased.
   if (pass.tier == LocalTier::kLeases) denial.until = std::min(denial.until, operation.now + snapshot.set().lease_life);
-  tier->denials.Put(pass.charges, denial);
+  tier()->denials.Put(pass.charges, denial);
 }
 
 }  // namespace ratel

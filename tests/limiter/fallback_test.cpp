@@ -1,4 +1,7 @@
 // on_store_error: local. The share of this process is warm when the store fails, and the store is told of what was admitted meanwhile.
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <array>
 #include <chrono>
 #include <thread>
@@ -190,6 +193,24 @@ TEST(ReportBack, WhatIsOwedWhenTheRegistryEndsIsTold) {
     f.registry.reset();
     EXPECT_EQ(f.controls.spent, 4u);
   }
+}
+
+TEST(ReportBack, AChildOfForkEndsWithoutTheThread) {
+  Fixture f(OneRule("fixed_window"), Store::kRemote);
+  f.failing = true;
+  EXPECT_EQ(Admitted(f, 3), 3);
+  const pid_t child = fork();
+  if (child == 0) {
+    f.failing = false;
+    f.Ask("GET", "/", "v");
+    f.registry.reset();
+    _exit(f.controls.spent == 1 ? 0 : 1);
+  }
+  int status = 1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << "what is owed is the parent's to tell";
+  f.failing = false;
+  EXPECT_TRUE(IsTold(f, 3));
 }
 
 TEST(ReportBack, AStoreThatRunsTheHostsCodeIsAskedOnTheHostsThreads) {

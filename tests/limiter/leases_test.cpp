@@ -307,5 +307,37 @@ TEST(Leases, ManyGatewaysAndThreadsAdmitTheLimitAndNoMore) {
   }
 }
 
+TEST(Leases, RuleSetsThatComeAndGoMeanwhileGiveNothingAway) {
+  constexpr uint64_t kLimit = 3000;
+  const std::shared_ptr<Storage> inner = MakeMemoryStorage({});
+  Registry::Options options;
+  std::string none = OneRule("fixed_window", kLimit, "3650d");
+  none.replace(none.find("leases"), 6, "none");
+  options.rules = Rules(none);
+  options.storage = std::make_unique<Shared>(inner);
+  options.fallback = MakeMemoryStorage({});
+  const auto registry = Registry::Create(std::move(options));
+  std::atomic<uint64_t> admitted{0};
+  std::atomic<bool> over{false};
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 2; ++t) {
+    threads.emplace_back([&] {
+      Request request;
+      request.path = "/";
+      request.identity.user = "u";
+      Decision decision;
+      while (!over) admitted += registry->Allow(request, decision) == Status::kOk && decision.allowed;
+    });
+  }
+  for (int i = 0; i < 20; ++i) {
+    registry->Reload(Rules(i % 2 == 0 ? OneRule("fixed_window", kLimit, "3650d", "lease_life: 10ms\n") : none));
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+  EXPECT_TRUE(Eventually([&] { return admitted >= kLimit; }));
+  over = true;
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(admitted, kLimit);
+}
+
 }  // namespace
 }  // namespace ratel::test
