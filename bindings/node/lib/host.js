@@ -153,6 +153,8 @@ function now(host) {
 }
 
 function apply(host, slot, keys) {
+  // What the engine wants to tell between decisions has to wait for a storage that answers at once.
+  if (host.storage.apply === undefined) return E_STORE
   const op = new Op(slot, keys)
   try {
     const result = host.storage.apply(op)

@@ -349,6 +349,21 @@ test('a storage that fails later', async (t) => {
   }
 })
 
+test('a storage that answers later, fails and comes back', async (t) => {
+  const slow = new SlowStorage(nowUs)
+  let down = true
+  const applyAsync = async (op) => {
+    if (down) throw new Error('down')
+    return slow.applyAsync(op)
+  }
+  const { limiter, told } = limiterOf(t, { rules: rulesOf('local'), storage: { applyAsync } })
+  assert.equal((await limiter.allowAsync(ask('a'))).source, 'local_fallback')
+  down = false
+  for (let i = 0; i < 5; i++) assert.equal((await limiter.allowAsync(ask(`b${i}`))).source, 'exact')
+  assert.ok(told.some((line) => line.includes('exception in storage.applyAsync: down')))
+  assert.ok(!told.some((line) => line.includes('storage.apply:')), told.join('\n'))
+})
+
 const cancelled = { code: 'RL_E_CANCELLED', message: /closed before the answer came/ }
 
 test('a limiter that is closed while answers are awaited', async () => {
