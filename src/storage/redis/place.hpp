@@ -13,7 +13,7 @@ struct Place {
   std::string path;  ///< of a unix socket; empty with TCP
 
   bool is_unix() const noexcept { return !path.empty(); }
-  auto operator<=>(const Place&) const = default;
+  auto operator<=>(const Place&) const = default;  // NOLINT(modernize-use-nullptr)
 };
 
 /// "host:6379", "[::1]:6379" or the socket's path.
