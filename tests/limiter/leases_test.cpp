@@ -10,7 +10,7 @@ namespace {
 constexpr const char* kLeased[] = {"token_bucket", "fixed_window", "sliding_log", "sliding_counter"};
 
 std::string OneRule(std::string_view algorithm, uint64_t limit = 10'000, std::string_view window = "1h",
-                    std::string_view settings = "") {
+                    std::string_view settings = "lease_life: 1m\n") {
   return std::string(settings) + "rules:\n  - {name: api, path: /, scope: user, algorithm: " + std::string(algorithm) +
          ", limit: " + std::to_string(limit) + ", window: " + std::string(window) + ", local_tier: leases}\n";
 }
@@ -135,22 +135,22 @@ TEST(Leases, OfAFixedWindowEndWithIt) {
 }
 
 TEST(Leases, LiveForATenthOfTheWindowAtMost) {
-  Fixture f(OneRule("token_bucket", 100'000, "1s"), Store::kRemote);
+  Fixture f(OneRule("token_bucket", 100'000, "5m"), Store::kRemote);
   FirstLeased(f);
-  f.now += kSecond / 10 - 1000;
+  f.now += 30 * kSecond - 1000;
   EXPECT_EQ(AskFor(f).source, Source::kLeased);
   f.now += 1000;
   EXPECT_EQ(AskFor(f).source, Source::kExact);
 }
 
 TEST(Leases, AStoreWithAClockOfItsOwn) {
-  Fixture f(OneRule("fixed_window", 100'000, "10s"), Store::kRemote);
-  f.controls.own_clock = 1'800'000'009'900'000;
+  Fixture f(OneRule("fixed_window", 100'000), Store::kRemote);
+  f.controls.own_clock = 1'800'003'560'000'000;
   const Decision leased = FirstLeased(f);
   EXPECT_EQ(leased.now_ns, f.controls.own_clock * 1000);
-  f.now += kSecond / 20;
+  f.now += 20 * kSecond;
   EXPECT_EQ(AskFor(f).source, Source::kLeased);
-  f.now += kSecond / 20;
+  f.now += 20 * kSecond;
   EXPECT_EQ(AskFor(f).source, Source::kExact) << "the server's window is over";
 }
 
