@@ -62,10 +62,8 @@ Leases::Entry* Leases::Set::Room() noexcept {
 
 uint64_t Leases::NextBlock(Entry& entry, const LeaseTerms& terms, Micros now, uint64_t cost) noexcept {
   const Micros elapsed = SubtractFloor(now, entry.since);
-  uint64_t wanted;
-  if (elapsed < terms.life) {
-    wanted = 2 * std::max(entry.block, entry.units);
-  } else {
+  uint64_t wanted = 2 * std::max(entry.block, entry.units);
+  if (elapsed != 0 && elapsed >= terms.life) {
     // What it has used in a life, lately.
     wanted = static_cast<uint64_t>(static_cast<Wide>(entry.units) * terms.life / elapsed);
     entry.since = now;
