@@ -125,7 +125,7 @@ TEST(Cluster, NobodyToAskAndAServerThatIsNone) {
   EXPECT_EQ(ApplyOne(*storage, charge), Status::kStore);
 }
 
-TEST(Cluster, SpeaksTlsToEachNode) {
+TEST(Tls, OnlyATrustedServerAmongSeveralIsSpokenTo) {
   const auto url = [](const RedisCluster& cluster) {
     std::string text = cluster.url("deadline_ms=5000&time=caller");
     return text.replace(0, 5, "rediss");

@@ -44,6 +44,8 @@ void Cluster::Dispatch(const CallPtr& call) {
 
 bool Cluster::Redirect(const CallPtr& call, std::string_view error, const Place& from) {
   if (error.starts_with("TRYAGAIN")) {
+    // Redis 6 says ASK and TRYAGAIN in turn while a part of the keys has moved.
+    call->hops = 0;
     later_.push_back({Clock::now() + kTryAgain, call});
     return true;
   }
