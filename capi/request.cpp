@@ -49,7 +49,7 @@ RATEL_SAME_PLACE(delay_ns);
 
 rl_status CheckStrings(const rl_request& in, const ErrorOut& error) noexcept {
   if (IsBytes(in.method) && IsBytes(in.path) && IsBytes(in.user) && IsBytes(in.api_key) && IsBytes(in.ip) &&
-      IsBytes(in.key)) [[likely]] {
+      IsBytes(in.key) && IsBytes(in.idempotency_id)) [[likely]] {
     return RL_OK;
   }
   rl_status status = CheckBytes(in.method, "request.method", error);
@@ -58,6 +58,7 @@ rl_status CheckStrings(const rl_request& in, const ErrorOut& error) noexcept {
   if (status == RL_OK) status = CheckBytes(in.api_key, "request.api_key", error);
   if (status == RL_OK) status = CheckBytes(in.ip, "request.ip", error);
   if (status == RL_OK) status = CheckBytes(in.key, "request.key", error);
+  if (status == RL_OK) status = CheckBytes(in.idempotency_id, "request.idempotency_id", error);
   return status;
 }
 
@@ -120,6 +121,7 @@ rl_status ReadRequest(const rl_request& in, std::span<AttributeView> room, Reque
   out.identity.ip = View(in.ip);
   out.identity.key = View(in.key);
   out.identity.has_key = in.key.size != 0;
+  out.idempotency_id = View(in.idempotency_id);
   return RL_OK;
 }
 

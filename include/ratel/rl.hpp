@@ -128,6 +128,8 @@ class Request {
   Request& ApiKey(std::string_view key) noexcept { return Set(raw_.api_key, key); }
   Request& Ip(std::string_view address) noexcept { return Set(raw_.ip, address); }
   Request& Key(std::string_view key) noexcept { return Set(raw_.key, key); }
+  /// A repeat with the same id, keys and cost is answered as before and charged once (Redis).
+  Request& IdempotencyId(std::string_view id) noexcept { return Set(raw_.idempotency_id, id); }
   Request& Attribute(std::string_view name, std::string_view value) {
     attributes_.push_back(rl_attribute{ToStr(name), ToStr(value)});
     return *this;

@@ -42,6 +42,7 @@ class OwnedRequest {
     visit(request_.identity.api_key);
     visit(request_.identity.ip);
     visit(request_.identity.key);
+    visit(request_.idempotency_id);
   }
   template <class Visit>
   void Each(Visit visit, std::span<const AttributeView> attributes) {
@@ -82,8 +83,8 @@ class AsyncDecision final : public Completion {
     if (const Status status = BuildCharges(*snapshot_, impl_.hasher, *request_, rules_, buffer_, tally_);
         status != Status::kOk)
       return status;
-    if (impl_.AnswerHere(*snapshot_, *request_, rules_, buffer_.charges.From(0), buffer_.uses.From(0), tally_, pass_,
-                         decision_)) {
+    if ((*request_).idempotency_id.empty() && impl_.AnswerHere(*snapshot_, *request_, rules_, buffer_.charges.From(0),
+                                                               buffer_.uses.From(0), tally_, pass_, decision_)) {
       End();
       return Status::kOk;
     }
@@ -93,6 +94,7 @@ class AsyncDecision final : public Completion {
     }
     operation_.charges = buffer_.charges.From(0);
     operation_.now = FloorToMicros(now_ns_);
+    operation_.id = IdOf(impl_.hasher, *request_, operation_.charges);
     const Status status = impl_.storage->ApplyAsync(operation_, *this);
     if (status == Status::kOk) return status;
     Finish(status);

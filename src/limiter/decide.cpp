@@ -154,8 +154,9 @@ Status Registry::Impl::Decide(const Snapshot& snapshot, const Request& request, 
     return Refuse(status, out);
   Operation operation{buffer.charges.From(0), FloorToMicros(now_ns), mode};
   if (local) return Finish(snapshot, rules, buffer, 0, operation, storage->Apply(operation), tally, out);
+  if (mode == Mode::kSpend) operation.id = IdOf(hasher, request, operation.charges);
   TierPass pass;
-  if (mode == Mode::kSpend &&
+  if (mode == Mode::kSpend && !operation.id &&
       AnswerHere(snapshot, request, rules, operation.charges, buffer.uses.From(0), tally, pass, out))
     return Status::kOk;
   std::string names;
@@ -379,13 +380,15 @@ void Registry::AllowMany(std::span<const Request> requests, std::span<Decision> 
       }
       const Status status = BuildCharges(*snapshot, impl_->hasher, request, item.rules, buffer, item.tally);
       if (status == Status::kOk) {
-        if (remote && impl_->AnswerHere(*snapshot, request, item.rules, buffer.charges.From(item.first),
-                                        buffer.uses.From(item.first), item.tally, passes[pending.size() - 1], answer)) {
+        if (remote && request.idempotency_id.empty() &&
+            impl_->AnswerHere(*snapshot, request, item.rules, buffer.charges.From(item.first),
+                              buffer.uses.From(item.first), item.tally, passes[pending.size() - 1], answer)) {
           buffer.Shrink(item.first);
           drop_last();
           continue;
         }
-        operations.Add(buffer.charges.From(item.first), FloorToMicros(now_ns), Mode::kSpend);
+        Operation& added = operations.Add(buffer.charges.From(item.first), FloorToMicros(now_ns), Mode::kSpend);
+        if (!impl_->local) added.id = IdOf(impl_->hasher, request, added.charges);
         continue;
       }
       drop_last();

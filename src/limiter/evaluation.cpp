@@ -190,4 +190,22 @@ void Conclude(std::span<const Charge> charges, std::span<const LimitUse> uses, M
   TellLimit(charge.outcome, *charge.numbers, *uses[binding].limit, now, out);
 }
 
+std::optional<Hash128> IdOf(const KeyedHasher& hasher, const Request& request,
+                            std::span<const Charge> charges) noexcept {
+  if (request.idempotency_id.empty()) return std::nullopt;
+  static constexpr size_t kWords = 7;
+  std::array<uint64_t, 2 + kWords * kMaxChargesPerOperation> words;
+  const Hash128 own = hasher(request.idempotency_id);
+  words[0] = own.low;
+  words[1] = own.high;
+  size_t size = 2;
+  for (const Charge& charge : charges) {
+    const LimitSpec& spec = charge.numbers->spec;
+    for (const uint64_t word : {charge.key.low, charge.key.high, charge.cost, static_cast<uint64_t>(spec.algorithm),
+                                spec.limit, spec.window, spec.burst})
+      words[size++] = word;
+  }
+  return hasher(words.data(), size * sizeof words[0]);
+}
+
 }  // namespace ratel

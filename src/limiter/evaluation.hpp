@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -71,6 +72,10 @@ void NameCharges(const KeyedHasher& hasher, const Snapshot& snapshot, const Requ
 /// The hash of the value that a limit counts, without the limit's salt; the rest as FillCharge.
 const VersionedNumbers* HashValue(const CompiledLimit& limit, const KeyBuilder& builder, Hash128& value,
                                   bool& unknown_client) noexcept;
+
+/// What tells a request with an idempotency id from every other: the id, and what it charges where and under which numbers. Nothing without one.
+std::optional<Hash128> IdOf(const KeyedHasher& hasher, const Request& request,
+                            std::span<const Charge> charges) noexcept;
 
 /// The charge of one limit; returns the numbers that it is decided under. `unknown_client` is set when the key fell back to an address and there was none.
 const VersionedNumbers* FillCharge(const CompiledLimit& limit, const KeyBuilder& builder, uint64_t cost, Charge& charge,

@@ -20,6 +20,7 @@ struct Request {
   std::string_view method;
   std::string_view path;
   Identity identity;  ///< user, api_key, ip, key, attributes
+  std::string_view idempotency_id;
 };
 
 }  // namespace ratel

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -63,8 +64,9 @@ struct Operation {
   std::span<Charge> charges;  ///< distinct keys
   Micros now = 0;             ///< a store that decides by a clock of its own puts its instant here
   Mode mode = Mode::kSpend;
-  Micros charged_at = 0;  ///< kSettle
-  uint64_t actual = 0;    ///< kSettle: units
+  Micros charged_at = 0;        ///< kSettle
+  uint64_t actual = 0;          ///< kSettle: units
+  std::optional<Hash128> id{};  ///< kSpend, for stores behind a network: repeats under one id are one request
 };
 
 /// Ends an Operation that a store took on asynchronously. Called exactly once, on any thread.

@@ -75,7 +75,8 @@ void Relay::Serve(int client) {
     std::array<pollfd, 2> wanted{{{client, POLLIN, 0}, {server, POLLIN, 0}}};
     poll(wanted.data(), wanted.size(), 20);
     if (wanted[0].revents != 0) open = HandOn(client, server);
-    if (wanted[1].revents != 0 && lose_replies) {
+    if (wanted[1].revents != 0 && (lose_replies || lose_next > 0)) {
+      if (lose_next > 0) --lose_next;
       std::array<char, 65536> thrown_away;
       static_cast<void>(!recv(server, thrown_away.data(), thrown_away.size(), 0));
       ++lost;

@@ -31,6 +31,8 @@ struct Call {
   Clock::time_point deadline;
   std::string body;  ///< kDecide: the script's arguments; else the whole command
   size_t arguments = 0;
+  bool repeatable = false;       ///< it has an id: to carry it out twice is to carry it out once
+  bool repeated = false;         ///< and was sent again
   bool script_reloaded = false;  ///< a missing script is loaded once
   bool looked_up = false;        ///< the shared hash was asked what a fingerprint stands for
   uint8_t conversions = 0;

@@ -68,7 +68,7 @@ void Connection::Write(const CallPtr& call) {
     std::string head;
     PutArrayHeader(head, 2 + call->arguments);
     PutArgument(head, "EVALSHA");
-    PutArgument(head, script_);
+    PutArgument(head, call->repeatable ? kOnceSha1 : std::string_view(script_));
     stream_->Write(head);
   }
   stream_->Write(call->body);
@@ -137,7 +137,21 @@ void Connection::Drop(std::string why) {
   Report(ratel::Report::kWarning, shown_ + ": " + Printable(why));
   breaker_.Failed(now, true);
   around_.router->Suspect(place_);
+  std::deque<CallPtr> again = TakeRepeatable();
   Close(Status::kStore);
+  pending_.swap(again);
+}
+
+/// The calls on their way that may be sent once more.
+std::deque<CallPtr> Connection::TakeRepeatable() {
+  std::deque<CallPtr> again;
+  for (Awaited& one : awaited_) {
+    if (one.call == nullptr || one.call->ended() || !one.call->repeatable || one.call->repeated) continue;
+    again.push_back(one.call);
+    one.call->repeated = true;
+    one.call.reset();
+  }
+  return again;
 }
 
 void Connection::Disconnect() {
@@ -307,7 +321,7 @@ void Connection::OnCallError(const CallPtr& call, std::string_view text) {
   if (!call->ended() && text.starts_with("NOSCRIPT") && !call->script_reloaded) {
     // Nothing was carried out. Whoever restarted the server or flushed its scripts has not asked us.
     call->script_reloaded = true;
-    stream_->Write(MakeCommand({"SCRIPT", "LOAD", kDecideScript}));
+    stream_->Write(MakeCommand({"SCRIPT", "LOAD", call->repeatable ? kOnceScript : kDecideScript}));
     Await(Kind::kScriptAgain);
     return Write(call);
   }

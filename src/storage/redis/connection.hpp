@@ -6,7 +6,8 @@
 //      '--------------------'--------------------'--------- any failure ----------------'
 //
 // A call whose deadline passes ends at once and leaves its place in the queue, so that the late reply is matched to it and dropped. A call that was
-// written and whose reply is lost ends with Status::kStore: it is never sent again, as it may have been carried out. The I/O thread only.
+// written and whose reply is lost ends with Status::kStore: it is never sent again, as it may have been carried out. One that has an id is: once, when the
+// connection is back before its deadline. The I/O thread only.
 #pragma once
 
 #include <cstdint>
@@ -51,6 +52,7 @@ class Connection final : public Polled {
   void Close(Status status) noexcept;
 
  private:
+  std::deque<CallPtr> TakeRepeatable();
   enum class State : uint8_t { kWaiting, kResolving, kConnecting, kReady };
   enum class Kind : uint8_t { kAuth, kPing, kSelect, kRole, kScript, kScriptAgain, kAsking, kCall };
   struct Awaited {

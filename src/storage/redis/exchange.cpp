@@ -21,6 +21,23 @@ void PutBase64(std::string& out, uint64_t bits, size_t digits) {
   for (size_t i = digits; i-- > 0;) out.push_back(kDigits[bits >> (6 * i) & 63]);
 }
 
+void PutHash(std::string& out, Hash128 hash) {
+  PutBase64(out, hash.high >> 4, 10);
+  PutBase64(out, (hash.high & 15) << 2 | hash.low >> 62, 1);
+  PutBase64(out, hash.low >> 2, 10);
+  PutBase64(out, hash.low & 3, 1);
+}
+
+/// What a charge's names begin with.
+std::string Tag(const Options& options, const Charge& charge) {
+  std::string name;
+  name.reserve(options.prefix.size() + 28);
+  name.append(options.prefix).push_back('{');
+  PutBase64(name, charge.group, 3);
+  name.push_back('}');
+  return name;
+}
+
 uint8_t ModeNumber(Mode mode) noexcept { return mode == Mode::kSpend ? 1 : mode == Mode::kPeek ? 2 : 3; }
 
 bool IsLog(const Charge& charge) noexcept { return charge.numbers->spec.algorithm == Algorithm::kSlidingLog; }
@@ -148,15 +165,15 @@ void Peek(Charge& charge, Held held) noexcept {
 }  // namespace
 
 std::string KeyName(const Options& options, const Charge& charge) {
-  std::string name;
-  name.reserve(options.prefix.size() + 27);
-  name.append(options.prefix).push_back('{');
-  PutBase64(name, charge.group, 3);
-  name.push_back('}');
-  PutBase64(name, charge.key.high >> 4, 10);
-  PutBase64(name, (charge.key.high & 15) << 2 | charge.key.low >> 62, 1);
-  PutBase64(name, charge.key.low >> 2, 10);
-  PutBase64(name, charge.key.low & 3, 1);
+  std::string name = Tag(options, charge);
+  PutHash(name, charge.key);
+  return name;
+}
+
+std::string OnceKey(const Options& options, const Operation& operation) {
+  std::string name = Tag(options, operation.charges.front());
+  name.push_back('=');
+  PutHash(name, *operation.id);
   return name;
 }
 
@@ -170,8 +187,9 @@ std::string FieldOf(uint32_t fingerprint) {
 
 void PutDecide(std::string& out, const Options& options, const Operation& operation,
                std::span<const Replacement> replacements) {
-  PutArgument(out, std::to_string(operation.charges.size()));
+  PutArgument(out, std::to_string(operation.charges.size() + (operation.id ? 1 : 0)));
   for (const Charge& charge : operation.charges) PutArgument(out, KeyName(options, charge));
+  if (operation.id) PutArgument(out, OnceKey(options, operation));
   std::string packed;
   PutInteger(packed, ModeNumber(operation.mode), 1);
   PutInteger(packed, options.server_time ? 1 : 0, 1);
@@ -184,6 +202,7 @@ void PutDecide(std::string& out, const Options& options, const Operation& operat
     PackCharge(packed, operation.charges[i], operation, replacements.empty() ? std::string_view() : replacements[i]);
     PutArgument(out, packed);
   }
+  if (operation.id) PutArgument(out, std::to_string(options.idempotency_ms));
 }
 
 std::optional<Reply> ReadReply(const Operation& operation, std::string_view bytes) {

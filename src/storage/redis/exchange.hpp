@@ -16,10 +16,15 @@ namespace ratel::redis {
 
 /// The script, as Redis loads it (decide.lua).
 extern const std::string_view kDecideScript;
+/// The same for an operation with an id (once.lua), and its name. Loaded by whoever needs it first.
+extern const std::string_view kOnceScript;
+extern const std::string_view kOnceSha1;
 
 /// The name under which a state lies: prefix{tag}hash. The tag comes from the identity alone, so that all limits of one scope lie in one slot of a
 /// cluster; the hash is the charge's whole key.
 std::string KeyName(const Options& options, const Charge& charge);
+/// Where the reply to an operation with an id is kept, in the slot of its states.
+std::string OnceKey(const Options& options, const Operation& operation);
 /// The hash in which every gateway writes down what its fingerprints stand for.
 std::string NumbersKey(const Options& options);
 /// A fingerprint as a field of it.
@@ -30,7 +35,7 @@ using Replacement = std::string;
 
 /// How many arguments PutDecide puts.
 inline size_t DecideArguments(const Operation& operation) {
-  return operation.charges.size() == 1 ? 3 : 2 + 2 * operation.charges.size();
+  return (operation.charges.size() == 1 ? 3 : 2 + 2 * operation.charges.size()) + (operation.id ? 2 : 0);
 }
 /// The arguments after the script's name. `replacements` is empty or has one entry for each charge. kSpend, kPeek and kSettle.
 void PutDecide(std::string& out, const Options& options, const Operation& operation,

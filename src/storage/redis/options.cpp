@@ -9,6 +9,7 @@ namespace {
 
 constexpr uint64_t kLongestDeadlineMs = 60'000;
 constexpr uint64_t kLongestMarginMs = 86'400'000;
+constexpr uint64_t kLongestIdempotencyMs = 86'400'000;
 constexpr uint64_t kMostConnections = 64;
 constexpr size_t kLongestPrefix = 32;
 constexpr size_t kMostPlaces = 64;
@@ -98,6 +99,10 @@ std::optional<std::string> Take(Options& options, std::string_view name, const s
     if (!read) return outside(0, kLongestMarginMs);
     options.ttl_margin_ms = *read;
     margin_given = true;
+  } else if (name == "idempotency_ms") {
+    const auto read = number(1, kLongestIdempotencyMs);
+    if (!read) return outside(1, kLongestIdempotencyMs);
+    options.idempotency_ms = *read;
   } else if (name == "db") {
     const auto read = number(0, INT32_MAX);
     if (!read) return outside(0, INT32_MAX);
@@ -120,7 +125,8 @@ std::optional<std::string> Take(Options& options, std::string_view name, const s
                       : options.server_name) = value;
   } else {
     return "unknown option \"" + std::string(name) +
-           "\"; there are deadline_ms, time, prefix, connections, ttl_margin_ms, db, for rediss:// ca, cert, key, "
+           "\"; there are deadline_ms, time, prefix, connections, ttl_margin_ms, idempotency_ms, db, for rediss:// ca, "
+           "cert, key, "
            "server_name, for redis+cluster:// slot, for redis+sentinel:// sentinel_user, sentinel_password";
   }
   return std::nullopt;

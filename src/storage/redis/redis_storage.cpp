@@ -218,6 +218,7 @@ class RedisStorage final : public Storage {
       for (const Charge& charge : operation.charges) PutArgument(call->body, KeyName(around_.options, charge));
     } else {
       call->arguments = DecideArguments(operation);
+      call->repeatable = operation.id.has_value();
       PutDecide(call->body, around_.options, operation, {});
     }
     return call;
