@@ -17,7 +17,7 @@ inline constexpr uint32_t kFirstSize = 0;
 template <>
 inline constexpr uint32_t kFirstSize<rl_error> = 1560;
 template <>
-inline constexpr uint32_t kFirstSize<rl_request> = 136;
+inline constexpr uint32_t kFirstSize<rl_request> = 152;
 template <>
 inline constexpr uint32_t kFirstSize<rl_decision> = 104;
 template <>

@@ -43,7 +43,7 @@ func (l *Limiter) AllowHTTP(ctx context.Context, request Request, from HTTP, dst
 	bytes, sizes, count := attributes.attributes()
 	lines, lineSizes := hops.data()
 	status := C.ratel_allow_http(c.registry, C.uint64_t(nanoseconds(request.Time)), C.int64_t(costOf(request.Cost)), C.uint32_t(request.Rule),
-		request.Method, request.Path, request.User, request.APIKey, request.IP, request.Key, bytes, sizes, count,
+		request.Method, request.Path, request.User, request.APIKey, request.IP, request.Key, request.IdempotencyID, bytes, sizes, count,
 		C.uint32_t(from.Headers), from.Peer, only(from.XForwardedFor), only(from.Forwarded), lines, lineSizes,
 		C.uint32_t(len(from.XForwardedFor)), C.uint32_t(len(from.Forwarded)), &out,
 		(*C.char)(unsafe.Pointer(unsafe.SliceData(free))), C.uint64_t(len(free)), &needed, &detail)

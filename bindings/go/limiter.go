@@ -174,7 +174,7 @@ func (c *core) allowLeaf(r *Request, cost int64) (Decision, error) {
 	attributes := packAttributes(r.Attributes)
 	bytes, sizes, count := attributes.attributes()
 	status := C.ratel_allow_leaf(c.registry, C.uint64_t(nanoseconds(r.Time)), C.int64_t(cost), C.uint32_t(r.Rule),
-		r.Method, r.Path, r.User, r.APIKey, r.IP, r.Key, bytes, sizes, count, &out, &detail)
+		r.Method, r.Path, r.User, r.APIKey, r.IP, r.Key, r.IdempotencyID, bytes, sizes, count, &out, &detail)
 	attributes.giveBack()
 	if status != C.RL_OK {
 		return Decision{}, failure(status, detail)
@@ -194,7 +194,7 @@ func (c *core) allowWithHost(ctx context.Context, r Request, cost int64) (Decisi
 	defer attributes.giveBack()
 	bytes, sizes, count := attributes.attributes()
 	status := C.ratel_allow(c.registry, C.uint64_t(nanoseconds(r.Time)), C.int64_t(cost), C.uint32_t(r.Rule),
-		r.Method, r.Path, r.User, r.APIKey, r.IP, r.Key, bytes, sizes, count, &out, &detail)
+		r.Method, r.Path, r.User, r.APIKey, r.IP, r.Key, r.IdempotencyID, bytes, sizes, count, &out, &detail)
 	return c.decided(status, &out, detail)
 }
 
@@ -223,7 +223,7 @@ func (c *core) ask(r *Request, cost int64, tag uint32) error {
 	defer attributes.giveBack()
 	bytes, sizes, count := attributes.attributes()
 	status := C.ratel_allow_queued(c.registry, C.uint64_t(nanoseconds(r.Time)), C.int64_t(cost), C.uint32_t(r.Rule),
-		r.Method, r.Path, r.User, r.APIKey, r.IP, r.Key, bytes, sizes, count, c.asked.queue, C.uint64_t(tag), &detail)
+		r.Method, r.Path, r.User, r.APIKey, r.IP, r.Key, r.IdempotencyID, bytes, sizes, count, c.asked.queue, C.uint64_t(tag), &detail)
 	return c.host.caused(failure(status, detail))
 }
 
@@ -276,7 +276,7 @@ func (l *Limiter) peek(ctx context.Context, r Request, cost int64) (Decision, er
 	defer attributes.giveBack()
 	bytes, sizes, count := attributes.attributes()
 	status := C.ratel_peek(c.registry, C.uint64_t(nanoseconds(r.Time)), C.int64_t(cost), C.uint32_t(r.Rule),
-		r.Method, r.Path, r.User, r.APIKey, r.IP, r.Key, bytes, sizes, count, &out, &detail)
+		r.Method, r.Path, r.User, r.APIKey, r.IP, r.Key, r.IdempotencyID, bytes, sizes, count, &out, &detail)
 	return c.decided(status, &out, detail)
 }
 
@@ -295,7 +295,7 @@ func (l *Limiter) Settle(ctx context.Context, request Request, decision Decision
 	defer attributes.giveBack()
 	bytes, sizes, count := attributes.attributes()
 	status := C.ratel_settle(c.registry, C.uint64_t(nanoseconds(r.Time)), C.int64_t(costOf(r.Cost)), C.uint32_t(r.Rule),
-		r.Method, r.Path, r.User, r.APIKey, r.IP, r.Key, bytes, sizes, count, &earlier, C.int64_t(actual), &out, &detail)
+		r.Method, r.Path, r.User, r.APIKey, r.IP, r.Key, r.IdempotencyID, bytes, sizes, count, &earlier, C.int64_t(actual), &out, &detail)
 	return c.decided(status, &out, detail)
 }
 
@@ -312,7 +312,7 @@ func (l *Limiter) Reset(ctx context.Context, request Request) error {
 	defer attributes.giveBack()
 	bytes, sizes, count := attributes.attributes()
 	status := C.ratel_reset(c.registry, C.uint64_t(nanoseconds(r.Time)), C.int64_t(costOf(r.Cost)), C.uint32_t(r.Rule),
-		r.Method, r.Path, r.User, r.APIKey, r.IP, r.Key, bytes, sizes, count, &detail)
+		r.Method, r.Path, r.User, r.APIKey, r.IP, r.Key, r.IdempotencyID, bytes, sizes, count, &detail)
 	return c.host.caused(failure(status, detail))
 }
 

@@ -40,7 +40,7 @@ func (b *batch) add(r *Request, cost int64) {
 		rule:            C.uint32_t(r.Rule),
 		attribute_count: C.uint32_t(len(r.Attributes)),
 	})
-	for _, text := range [...]string{r.Method, r.Path, r.User, r.APIKey, r.IP, r.Key} {
+	for _, text := range [...]string{r.Method, r.Path, r.User, r.APIKey, r.IP, r.Key, r.IdempotencyID} {
 		b.texts.add(text)
 	}
 	for i := range r.Attributes {
@@ -107,7 +107,7 @@ func (c *core) refused(r *Request, cost int64, status C.rl_status) error {
 	defer attributes.giveBack()
 	bytes, sizes, count := attributes.attributes()
 	status = C.ratel_refusal(c.registry, C.uint64_t(nanoseconds(r.Time)), C.int64_t(cost), C.uint32_t(r.Rule),
-		r.Method, r.Path, r.User, r.APIKey, r.IP, r.Key, bytes, sizes, count, status, &detail)
+		r.Method, r.Path, r.User, r.APIKey, r.IP, r.Key, r.IdempotencyID, bytes, sizes, count, status, &detail)
 	return c.host.caused(failure(status, detail))
 }
 

@@ -92,6 +92,22 @@ func TestRedis(t *testing.T) {
 	}
 }
 
+func TestRedisIdempotencyID(t *testing.T) {
+	url := redisURL(t)
+	gateways := []*Limiter{newRedisLimiter(t, url), newRedisLimiter(t, url)}
+	for i, want := range []uint64{4, 4, 4, 4} {
+		request := Request{Path: "/orders", User: "alice", IdempotencyID: "order-1"}
+		if d := mustAllow(t, gateways[i%2], request); !d.Allowed || d.Remaining != want {
+			t.Errorf("%d: %+v", i, d)
+		}
+	}
+	many, err := gateways[0].AllowMany(background, []Request{
+		{Path: "/orders", User: "alice", IdempotencyID: "order-1"}, {Path: "/orders", User: "alice", IdempotencyID: "\x00"}})
+	if err != nil || many[0].Remaining != 4 || many[1].Remaining != 3 {
+		t.Errorf("%+v, %v", many, err)
+	}
+}
+
 // silentURL is a server that takes connections and never answers.
 func silentURL(t *testing.T) string {
 	t.Helper()

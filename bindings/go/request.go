@@ -33,6 +33,8 @@ type Request struct {
 	Cost       int64     // units to spend, at least 1; 0: what the rule says
 	Time       time.Time // the zero time.Time: the clock; else after 1970-01-01T00:00:00Z
 	Attributes []Attribute
+	// A repeat with the same id, keys and cost is answered as before and charged once. Redis alone looks at it.
+	IdempotencyID string
 }
 
 const (
@@ -92,7 +94,7 @@ func timeError(name string, t time.Time) error {
 
 // clone copies the strings, so that those of the caller need not outlive his stack frame.
 func (r Request) clone() Request {
-	for _, text := range []*string{&r.Method, &r.Path, &r.User, &r.APIKey, &r.IP, &r.Key} {
+	for _, text := range []*string{&r.Method, &r.Path, &r.User, &r.APIKey, &r.IP, &r.Key, &r.IdempotencyID} {
 		*text = strings.Clone(*text)
 	}
 	return r

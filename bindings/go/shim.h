@@ -66,7 +66,7 @@ static inline void ratel_list_end(ratel_list *list) {
 
 #define RATEL_REQUEST                                                                                             \
   uint64_t now_ns, int64_t cost, uint32_t rule, _GoString_ method, _GoString_ path, _GoString_ user,              \
-      _GoString_ api_key, _GoString_ ip, _GoString_ key, const char *bytes, const uint64_t *sizes, uint32_t count
+      _GoString_ api_key, _GoString_ ip, _GoString_ key, _GoString_ idempotency_id, const char *bytes, const uint64_t *sizes, uint32_t count
 
 #define RATEL_REQUEST_BEGIN                                                                              \
   ratel_list list;                                                                                       \
@@ -81,6 +81,7 @@ static inline void ratel_list_end(ratel_list *list) {
   request.api_key = ratel_str(api_key);                                                                  \
   request.ip = ratel_str(ip);                                                                            \
   request.key = ratel_str(key);                                                                          \
+  request.idempotency_id = ratel_str(idempotency_id);                                                    \
   request.attribute_count = count;                                                                       \
   request.attributes = count == 0 ? NULL : (const rl_attribute *)(const void *)list.items;               \
   rl_error error;                                                                                        \
@@ -176,7 +177,7 @@ static rl_status ratel_allow_http(rl_registry *registry, RATEL_REQUEST, uint32_t
   const rl_http http = {sizeof http,    header_flags,          ratel_str(peer), hops.x_forwarded_for,
                         hops.forwarded, x_forwarded_for_count, forwarded_count};
   const rl_status status =
-      ratel_decide_http(registry, now_ns, cost, rule, method, path, user, api_key, ip, key, bytes, sizes, count, &http,
+      ratel_decide_http(registry, now_ns, cost, rule, method, path, user, api_key, ip, key, idempotency_id, bytes, sizes, count, &http,
                         out, buffer, capacity, needed, err);
   ratel_list_end(&hops.row);
   return status;
@@ -220,7 +221,7 @@ static rl_status ratel_refusal(rl_registry *registry, RATEL_REQUEST, rl_status s
   RATEL_REQUEST_END(err);
 }
 
-/* One of many requests without its strings: those of all lie in a row, six of each and then its attributes. */
+/* One of many requests without its strings: those of all lie in a row, seven of each and then its attributes. */
 typedef struct ratel_asked {
   uint64_t now_ns;
   int64_t cost;
@@ -239,9 +240,10 @@ static const rl_str *ratel_asked_read(const ratel_asked *asked, const rl_str *te
   out->api_key = text[3];
   out->ip = text[4];
   out->key = text[5];
+  out->idempotency_id = text[6];
   out->attribute_count = asked->attribute_count;
-  out->attributes = asked->attribute_count == 0 ? NULL : (const rl_attribute *)(const void *)(text + 6);
-  return text + 6 + 2 * (uint64_t)asked->attribute_count;
+  out->attributes = asked->attribute_count == 0 ? NULL : (const rl_attribute *)(const void *)(text + 7);
+  return text + 7 + 2 * (uint64_t)asked->attribute_count;
 }
 
 static rl_status ratel_allow_many(rl_registry *registry, const ratel_asked *asked, uint32_t count, const char *bytes,

@@ -122,7 +122,7 @@ func (l *Limiter) Explain(ctx context.Context, request Request, flags TextFlags)
 	return l.newText(func(c *core) writer {
 		return func(buffer *C.char, capacity C.uint64_t, needed *C.uint64_t, detail **C.rl_error) C.rl_status {
 			return C.ratel_explain(c.registry, C.uint64_t(nanoseconds(r.Time)), C.int64_t(costOf(r.Cost)), C.uint32_t(r.Rule),
-				r.Method, r.Path, r.User, r.APIKey, r.IP, r.Key, bytes, sizes, count, C.uint32_t(flags), buffer, capacity, needed, detail)
+				r.Method, r.Path, r.User, r.APIKey, r.IP, r.Key, r.IdempotencyID, bytes, sizes, count, C.uint32_t(flags), buffer, capacity, needed, detail)
 		}
 	})
 }

@@ -342,6 +342,8 @@ static void requests_that_are_wrong_in_one_field(void **state) {
   WRONG(api_key, kNoData);
   WRONG(ip, kNoData);
   WRONG(key, kNoData);
+  WRONG(idempotency_id, kNoData);
+  WRONG(idempotency_id, kNegative);
   WRONG(path, kNegative);
   WRONG(user, kNegative);
   WRONG(key, BYTES("a key without a rule"));

@@ -119,6 +119,14 @@ TEST(Registry, AsyncAnswersOnceAndAFailureNever) {
   EXPECT_EQ(calls, 1);
 }
 
+TEST(Registry, TheEmbeddedStoreChargesEachRepeat) {
+  const Registry registry(Loaded());
+  const Request request = Order().IdempotencyId(std::string_view("a\0b", 3));
+  EXPECT_EQ(request.Raw().idempotency_id.size, 3u);
+  EXPECT_EQ(registry.Allow(request).Remaining(), 4u);
+  EXPECT_EQ(registry.Allow(request).Remaining(), 3u);
+}
+
 TEST(CompletionQueue, GivesEachAnswerWithItsTag) {
   const Registry registry(Loaded());
   int rung = 0;

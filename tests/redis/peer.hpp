@@ -42,7 +42,7 @@ class Relay final : public Peer {
   ~Relay() override { Stop(); }
 
   std::atomic<bool> lose_replies{
-      false};  ///< what the server answers is read and thrown away, and the connection closed
+      false};                     ///< what the server answers is read and thrown away, and the connection closed
   std::atomic<int> lose_next{0};  ///< that many times
   std::atomic<int> lost{0};
   std::atomic<int> delay_ms{0};  ///< by so much replies come late

@@ -7,14 +7,14 @@ const { RatelError, invalid } = require('./errors.js')
 const { shown, noName } = require('./names.js')
 
 const RECORDS = 512
-const RECORD = 152
+const RECORD = 160
 const USUAL = 1 << 16
 const WHOLE = 2 // a cost that is an int64_t
 const LARGEST = 2 ** 31 - 1
 const FIRST = 0.001 // the first instant there is
 const MAX_US = Number.MAX_SAFE_INTEGER
 const MOST_UNITS = 2n ** 63n - 1n
-const FIELDS = ['method', 'path', 'user', 'apiKey', 'ip', 'key', 'rule', 'cost', 'time', 'attributes']
+const FIELDS = ['method', 'path', 'user', 'apiKey', 'ip', 'key', 'rule', 'cost', 'time', 'attributes', 'idempotencyId']
 const INSTANT = 'milliseconds since 1970 up to the year 2255, or nanoseconds as a bigint'
 const LONE_SURROGATE = /\p{Surrogate}/u
 const SHORT = 128 // above it a call of Buffer is faster than a loop
@@ -229,6 +229,7 @@ function check(asked) {
       case 'cost':
       case 'time':
       case 'attributes':
+      case 'idempotencyId':
         continue
       default:
         throw invalid(noName('a request has no field', name, FIELDS))
@@ -244,13 +245,13 @@ function one(limiter, asked) {
 
 /** The same for a request that this package has made. */
 function own(limiter, asked) {
-  const { method, path, user, apiKey, ip, key } = asked
+  const { method, path, user, apiKey, ip, key, idempotencyId } = asked
   const rule = id(asked.rule)
   const cost = units(asked.cost, 'cost')
   const now = instant(asked.time)
   const attributes = attributeList(asked.attributes)
   begin(limiter, 1)
-  write(0, rule, cost, now, method, path, user, apiKey, ip, key, attributes)
+  write(0, rule, cost, now, method, path, user, apiKey, ip, key, attributes, idempotencyId)
 }
 
 /** Begins a call with many. */
@@ -268,16 +269,16 @@ function many(limiter, list) {
 
 function oneOf(i, asked, began) {
   check(asked)
-  const { method, path, user, apiKey, ip, key } = asked
+  const { method, path, user, apiKey, ip, key, idempotencyId } = asked
   const rule = id(asked.rule)
   const cost = units(asked.cost, 'cost')
   const now = instant(asked.time)
   const attributes = attributeList(asked.attributes)
   if (turn !== began) throw invalid("a request's getters may not ask while many are read")
-  write(i, rule, cost, now, method, path, user, apiKey, ip, key, attributes)
+  write(i, rule, cost, now, method, path, user, apiKey, ip, key, attributes, idempotencyId)
 }
 
-function write(i, rule, cost, now, method, path, user, apiKey, ip, key, attributes) {
+function write(i, rule, cost, now, method, path, user, apiKey, ip, key, attributes, idempotencyId) {
   const o4 = RECORD_4 + (RECORD / 4) * i
   const methodSize = put(method, 'method')
   const pathSize = put(path, 'path')
@@ -285,10 +286,11 @@ function write(i, rule, cost, now, method, path, user, apiKey, ip, key, attribut
   const apiKeySize = put(apiKey, 'apiKey')
   const ipSize = put(ip, 'ip')
   const keySize = put(key, 'key')
+  const idSize = put(idempotencyId, 'idempotencyId')
   if (attributes !== undefined) putList(attributes, 'an attribute')
   const o8 = RECORD_8 + (RECORD / 8) * i
   f64[o8] = now
-  u32[o4 + 13] = putUnits(o8 + 1, cost)
+  u32[o4 + 14] = putUnits(o8 + 1, cost)
   u32[o4 + 4] = rule
   u32[o4 + 5] = attributes === undefined ? 0 : attributes.length / 2
   u32[o4 + 6] = methodSize
@@ -297,6 +299,7 @@ function write(i, rule, cost, now, method, path, user, apiKey, ip, key, attribut
   u32[o4 + 9] = apiKeySize
   u32[o4 + 10] = ipSize
   u32[o4 + 11] = keySize
+  u32[o4 + 12] = idSize
   u32[BYTES_END] = at
 }
 
@@ -339,19 +342,19 @@ const number = (value) => {
 
 /** The status of the call, and of the i-th request. */
 const status = () => i32[STATUS]
-const statusAt = (i) => i32[RECORD_4 + (RECORD / 4) * i + 12]
+const statusAt = (i) => i32[RECORD_4 + (RECORD / 4) * i + 13]
 
-const allowed = () => (u32[RECORD_4 + 14] & 1) === 1
+const allowed = () => (u32[RECORD_4 + 16] & 1) === 1
 
 function decision(i) {
-  const o4 = RECORD_4 + (RECORD / 4) * i + 14
-  const o8 = RECORD_8 + (RECORD / 8) * i + 9
+  const o4 = RECORD_4 + (RECORD / 4) * i + 16
+  const o8 = RECORD_8 + (RECORD / 8) * i + 10
   const answer = new Decision(u32[o4], u32[o4 + 1], u32[o4 + 2], u32[o4 + 3], f64, o8)
   if ((u32[o4] & WHOLE) !== 0) answer.cost = whole(o8 + 1)[0]
   return answer
 }
 
-const delayUs = () => f64[RECORD_8 + 18]
+const delayUs = () => f64[RECORD_8 + 19]
 const told = () => f64[NUMBER]
 const counter = (i) => f64[COUNTERS + i]
 const turnNow = () => turn

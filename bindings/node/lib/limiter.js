@@ -149,7 +149,7 @@ class Limiter {
     keyFrom(key)
     const spent = frame.units(cost, 'cost')
     frame.begin(this.#id, 1)
-    frame.write(0, ruleId, spent, 0, undefined, undefined, undefined, undefined, undefined, key, undefined)
+    frame.write(0, ruleId, spent, 0, undefined, undefined, undefined, undefined, undefined, key, undefined, undefined)
     this.#forget()
     native.allowRule()
     if (frame.status() !== 0) throw this.#failure()

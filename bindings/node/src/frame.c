@@ -66,6 +66,7 @@ bool rn_read_request(rn_cursor *cursor, const rn_record *record, rl_attribute *a
   return take(cursor, record->sizes[0], &out->method) && take(cursor, record->sizes[1], &out->path) &&
          take(cursor, record->sizes[2], &out->user) && take(cursor, record->sizes[3], &out->api_key) &&
          take(cursor, record->sizes[4], &out->ip) && take(cursor, record->sizes[5], &out->key) &&
+         take(cursor, record->sizes[6], &out->idempotency_id) &&
          rn_read_list(cursor, record->attribute_count * 2, (rl_str *)attributes);
 }
 

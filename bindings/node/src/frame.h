@@ -2,8 +2,8 @@
  * lib/frame.js has the same layout.
  *
  *   0    header: what the call is about, in and out
- *   512  records, 152 bytes apart: a request, and behind it its decision
- *   then the bytes of the requests, one after the other: method, path, user, api_key, ip, key; then, aligned to 4, two
+ *   512  records, 160 bytes apart: a request, and behind it its decision
+ *   then the bytes of the requests, one after the other: method, path, user, api_key, ip, key, idempotency_id; then, aligned to 4, two
  * sizes for each attribute and the attributes' bytes; for allow_http likewise the peer's, X-Forwarded-For's and
  * Forwarded's lines.
  *
@@ -59,9 +59,10 @@ typedef struct rn_record {
   double cost;   /* NaN: the rule's; with cost_is RN_WHOLE an int64_t */
   uint32_t rule;
   uint32_t attribute_count;
-  uint32_t sizes[6];
+  uint32_t sizes[7];
   int32_t status; /* out */
   uint32_t cost_is;
+  uint32_t reserved;
   rn_answer answer; /* out */
 } rn_record;
 
@@ -70,7 +71,7 @@ enum { RN_RECORDS = 512 };
 _Static_assert(sizeof(rn_answer) == 96, "lib/frame.js");
 _Static_assert(offsetof(rn_header, number) == 40 && offsetof(rn_header, earlier) == 48, "lib/frame.js");
 _Static_assert(offsetof(rn_header, counters) == 144 && sizeof(rn_header) <= RN_RECORDS, "lib/frame.js");
-_Static_assert(sizeof(rn_record) == 152 && offsetof(rn_record, answer) == 56, "lib/frame.js");
+_Static_assert(sizeof(rn_record) == 160 && offsetof(rn_record, answer) == 64, "lib/frame.js");
 
 typedef struct rn_frame {
   uint8_t *data;

@@ -63,6 +63,23 @@ describe('Redis', { skip: missing() }, () => {
     await assert.rejects(limiter.allowAsync({ ...ask('t'), cost: 0 }), { code: 'RL_E_INVALID_ARGUMENT' })
   })
 
+  test('an idempotency id: a repeat is answered as before and charged once', async (t) => {
+    const limiters = [limiterOf(t), limiterOf(t)]
+    for (const id of ['order-1', 'order-1', new Uint8Array([0, 255]), 'order-1', new Uint8Array([0, 255])]) {
+      const decision = await limiters[id.length % 2].allowAsync({ ...ask('once'), idempotencyId: id })
+      assert.equal(decision.remaining, typeof id === 'string' ? 4 : 3)
+    }
+    const many = await limiters[0].allowManyAsync([
+      { ...ask('once'), idempotencyId: 'order-1' },
+      { ...ask('once'), cost: 2, idempotencyId: 'order-1' }
+    ])
+    assert.deepEqual(
+      many.map((one) => one.remaining),
+      [4, 1]
+    )
+    await assert.rejects(limiters[0].allowAsync({ ...ask('once'), idempotencyId: 7 }), { code: 'RL_E_INVALID_ARGUMENT' })
+  })
+
   test('a server that is not there: the rule decides', async (t) => {
     const limiter = limiterOf(t, 'redis://127.0.0.1:1?deadline_ms=100')
     const decision = await limiter.allowAsync(ask('a'))

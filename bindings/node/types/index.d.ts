@@ -26,6 +26,8 @@ export interface Request {
   cost?: number | bigint
   /** Left out: the clock's. */
   time?: Instant
+  /** A repeat with the same id, keys and cost is answered as before and charged once. Redis alone looks at it. */
+  idempotencyId?: Bytes
   /** For `when` conditions and attribute scopes. */
   attributes?: Readonly<Record<string, Bytes>> | Iterable<readonly [Bytes, Bytes]>
 }

@@ -138,9 +138,11 @@ typedef struct rl_request {
   rl_str ip;      /* the client's address as text, see rl_client_ip */
   rl_str key;     /* with `rule` set: stands in for the value of every scope but global; user, api_key and ip are not looked at then */
   const rl_attribute *attributes;
+  rl_str idempotency_id; /* any bytes: an allowed request that comes again with the same id, keys and cost is answered as before and not charged again, for a while
+                            (docs/redis.md). Empty: each is new. Redis alone looks at it, in calls that spend: an answer inside the process cannot be lost */
 } rl_request;
 
-#define RL_REQUEST_INIT {sizeof(rl_request), 0, 0, RL_COST_OF_RULE, 0, 0, {0, 0}, {0, 0}, {0, 0}, {0, 0}, {0, 0}, {0, 0}, 0}
+#define RL_REQUEST_INIT {sizeof(rl_request), 0, 0, RL_COST_OF_RULE, 0, 0, {0, 0}, {0, 0}, {0, 0}, {0, 0}, {0, 0}, {0, 0}, 0, {0, 0}}
 
 /* How an answer was reached: rl_decision.source */
 #define RL_SOURCE_EXACT 0          /* decided on the store's state */

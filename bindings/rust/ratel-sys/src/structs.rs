@@ -67,6 +67,7 @@ pub struct rl_request {
     pub ip: rl_str,
     pub key: rl_str,
     pub attributes: *const rl_attribute,
+    pub idempotency_id: rl_str,
 }
 
 impl rl_request {
@@ -84,6 +85,7 @@ impl rl_request {
         ip: rl_str::EMPTY,
         key: rl_str::EMPTY,
         attributes: null(),
+        idempotency_id: rl_str::EMPTY,
     };
 }
 

@@ -89,7 +89,8 @@ fn layout() -> String {
         rl_error { struct_size, status, line, column, fault_count, reserved, file, path, message }
         rl_attribute { name, value }
         rl_request {
-            struct_size, flags, now_ns, cost, rule, attribute_count, method, path, user, api_key, ip, key, attributes
+            struct_size, flags, now_ns, cost, rule, attribute_count, method, path, user, api_key, ip, key, attributes,
+            idempotency_id
         }
         rl_decision {
             struct_size, status, allowed, source, reason, flags, rule, limit_id, limit_count, generation, now_ns, cost,

@@ -130,6 +130,13 @@ impl<'a> Request<'a> {
         self
     }
 
+    /// A repeat with the same id, keys and cost is answered as before and charged once. Redis alone looks at it.
+    #[inline]
+    pub fn idempotency_id(mut self, id: &'a (impl AsRef<[u8]> + ?Sized)) -> Self {
+        self.raw.idempotency_id = lend(id.as_ref());
+        self
+    }
+
     /// With [`for_rule`](Request::for_rule): stands in for the value of every scope but global; user, API key and
     /// address are not looked at then.
     #[inline]

@@ -63,6 +63,18 @@ fn futures_and_limiters_that_go_early() {
 }
 
 #[test]
+fn a_repeat_is_answered_as_before() {
+    let Some(server) = server() else { return };
+    let (one, other) = (limiter(&server), limiter(&server));
+    let first = one.allow(&orders("alice").idempotency_id("order-1")).unwrap();
+    let again = block_on(other.allow_async(&orders("alice").idempotency_id("order-1"))).unwrap();
+    assert_eq!((first.remaining(), again.remaining(), again.allowed()), (4, 4, true));
+    assert_eq!(one.allow(&orders("alice").cost(2).idempotency_id("order-1")).unwrap().remaining(), 2);
+    assert_eq!(one.allow(&orders("alice").idempotency_id(b"\0\xff")).unwrap().remaining(), 1);
+    assert_eq!(one.peek(&orders("alice")).unwrap().remaining(), 1);
+}
+
+#[test]
 fn answers_come_to_a_queue() {
     let Some(server) = server() else { return };
     let l = limiter(&server);
