@@ -1,6 +1,5 @@
 #include "registry.hpp"
 
-#include <chrono>
 #include <string>
 #include <utility>
 
@@ -101,11 +100,6 @@ rl_status CheckCallbacks(const rl_config& config, const ErrorOut& error) noexcep
   return error.Fail(RL_E_STATE, "the config's %s belongs to the registry that was made with it: set it anew", gone);
 }
 
-rl_status CheckInterval(uint32_t interval_ms, const ErrorOut& error) noexcept {
-  if (interval_ms == 0 || interval_ms >= 10) return RL_OK;
-  return error.Fail(RL_E_INVALID_ARGUMENT, "interval_ms is %u, below 10", interval_ms);
-}
-
 }  // namespace
 }  // namespace ratel::capi
 
@@ -164,18 +158,6 @@ rl_status rl_registry_reload_file(rl_registry* registry, rl_str path, rl_error* 
     if (status != RL_OK) return status;
     if (path.size == 0) return error.Fail(RL_E_INVALID_ARGUMENT, "path is empty");
     const auto faults = registry->engine->ReloadPath(std::string(View(path)));
-    return faults.empty() ? RL_OK : error.Fail(faults);
-  });
-}
-
-rl_status rl_registry_watch(rl_registry* registry, rl_str path, uint32_t interval_ms, rl_error* err) {
-  return Guard(err, [&](const ErrorOut& error) -> rl_status {
-    rl_status status = CheckHandle(registry, "registry", error);
-    if (status == RL_OK) status = CheckPath(path, "path", error);
-    if (status == RL_OK) status = CheckInterval(interval_ms, error);
-    if (status != RL_OK) return status;
-    const std::chrono::milliseconds interval(interval_ms == 0 ? 1000 : interval_ms);
-    const auto faults = registry->engine->Watch(std::string(View(path)), interval);
     return faults.empty() ? RL_OK : error.Fail(faults);
   });
 }

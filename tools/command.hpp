@@ -47,6 +47,11 @@ struct DiffOptions {
 };
 int Diff(const DiffOptions& options);
 
+struct PushOptions {
+  std::string url, key, file;
+};
+int Push(const PushOptions& options);
+
 int Version(bool json);
 
 /// A completion script for `shell` ("bash" or "zsh"), made from the commands and options that `app` knows.

@@ -8,15 +8,11 @@ Fault ToFault(const Error& error) {
           std::string(error.Message())};
 }
 
-}  // namespace
-
-std::vector<Fault> Load(Config& config, const std::string& path) {
+/// What is wrong with what `add` adds to `config`.
+template <class Add>
+std::vector<Fault> FaultsOf(Config& config, Add&& add) {
   try {
-    if (path == "-") {
-      config.LoadText(ReadFile(path), "<stdin>");
-    } else {
-      config.LoadFile(path);
-    }
+    add();
   } catch (const Error& error) {
     if (error.Status() != RL_E_CONFIG) throw;
     std::vector<Fault> faults;
@@ -26,12 +22,34 @@ std::vector<Fault> Load(Config& config, const std::string& path) {
   return {};
 }
 
-Config LoadOrExit(const std::string& path) {
-  Config config;
-  const std::vector<Fault> faults = Load(config, path);
-  if (faults.empty()) return config;
+void ExitOn(const std::vector<Fault>& faults) {
+  if (faults.empty()) return;
   PrintFaults(faults, Stream::kError);
   throw ExitCode(kFaults);
+}
+
+}  // namespace
+
+std::vector<Fault> Load(Config& config, const std::string& path) {
+  return FaultsOf(config, [&] {
+    if (path == "-") {
+      config.LoadText(ReadFile(path), "<stdin>");
+    } else {
+      config.LoadFile(path);
+    }
+  });
+}
+
+Config LoadOrExit(const std::string& path) {
+  Config config;
+  ExitOn(Load(config, path));
+  return config;
+}
+
+Config LoadTextOrExit(const std::string& text, const std::string& name) {
+  Config config;
+  ExitOn(FaultsOf(config, [&] { config.LoadText(text, name); }));
+  return config;
 }
 
 }  // namespace ratel::tool

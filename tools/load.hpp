@@ -15,5 +15,7 @@ std::vector<Fault> Load(Config& config, const std::string& path);
 
 /// The same for a command that cannot go on with faults: prints them and throws ExitCode.
 Config LoadOrExit(const std::string& path);
+/// For a text that is called `name`.
+Config LoadTextOrExit(const std::string& text, const std::string& name);
 
 }  // namespace ratel::tool

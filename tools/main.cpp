@@ -22,6 +22,7 @@ struct Commands {
   RulesOptions rules;
   ReplayOptions replay;
   DiffOptions diff;
+  PushOptions push;
   std::string shell;
   bool version_json = false;
   std::function<int()> run;
@@ -73,6 +74,14 @@ void AddExplain(CLI::App& app, Commands& c) {
     c.explain.has_cost = cost->count() > 0;
     c.run = [&c] { return Explain(c.explain); };
   });
+}
+
+void AddPush(CLI::App& app, Commands& c) {
+  CLI::App* command = app.add_subcommand("push", "Put a rule file under a key of a Redis, if it has no faults");
+  command->add_option("url", c.push.url, "where, as docs/redis.md says")->required()->type_name("URL");
+  command->add_option("key", c.push.key, "key that gateways watch")->required()->type_name("KEY");
+  command->add_option("file", c.push.file, "rule file, or - for standard input")->required()->type_name("FILE");
+  command->callback([&c] { c.run = [&c] { return Push(c.push); }; });
 }
 
 void AddRules(CLI::App& app, Commands& c) {
@@ -163,6 +172,7 @@ int Main(int argc, char** argv) {
   AddRules(app, commands);
   AddReplay(app, commands);
   AddDiff(app, commands);
+  AddPush(app, commands);
   AddOthers(app, commands);
 
   int code = Parse(app, argc, argv);

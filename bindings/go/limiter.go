@@ -406,21 +406,47 @@ func (l *Limiter) ReloadFile(path string) error {
 	return failure(C.ratel_reload_file(c.registry, path, &detail), detail)
 }
 
-// Watch looks at a file or folder every so often (0: each second; at least 10 ms) and reloads it when it has changed. One file at a
-// time; an empty path ends it. The first load has to succeed.
+// Watch looks at a file or folder every so often (0: each second; at least 10 ms) and reloads it when it has changed. One watch at
+// a time, of a file or of a key; an empty path ends it. The first load has to succeed.
 func (l *Limiter) Watch(path string, every time.Duration) error {
 	c, err := l.begin()
 	if err != nil {
 		return err
 	}
 	defer c.release()
-	milliseconds := every.Milliseconds()
-	if every < 0 || milliseconds > math.MaxUint32 || (every > 0 && milliseconds == 0) {
-		return &Error{Code: ErrInvalidArgument, Message: fmt.Sprintf("Watch: every is %v: it has to be 0 or 10ms to %v", every,
-			math.MaxUint32*time.Millisecond)}
+	milliseconds, err := intervalOf("Watch", every, 10*time.Millisecond)
+	if err != nil {
+		return err
 	}
 	var detail *C.rl_error
-	return failure(C.ratel_watch(c.registry, path, C.uint32_t(milliseconds), &detail), detail)
+	return failure(C.ratel_watch(c.registry, path, milliseconds, &detail), detail)
+}
+
+// intervalOf is how often to look.
+func intervalOf(call string, every, least time.Duration) (C.uint32_t, error) {
+	milliseconds := every.Milliseconds()
+	if every < 0 || milliseconds > math.MaxUint32 || (every > 0 && milliseconds == 0) {
+		return 0, &Error{Code: ErrInvalidArgument, Message: fmt.Sprintf("%s: every is %v: it has to be 0 or %v to %v", call, every,
+			least, math.MaxUint32*time.Millisecond)}
+	}
+	return C.uint32_t(milliseconds), nil
+}
+
+// WatchRedis is Watch for a key that holds the text of a rule file, in a Redis by its URL (0: every 5 s; at least 100 ms). A server that does
+// not answer and a key that is not there are no error: the rules in force stay, it is logged, and the watch goes on. One watch at a time, of
+// a file or of a key; an empty url or key ends it.
+func (l *Limiter) WatchRedis(url, key string, every time.Duration) error {
+	c, err := l.begin()
+	if err != nil {
+		return err
+	}
+	defer c.release()
+	milliseconds, err := intervalOf("WatchRedis", every, 100*time.Millisecond)
+	if err != nil {
+		return err
+	}
+	var detail *C.rl_error
+	return failure(C.ratel_watch_redis(c.registry, url, key, milliseconds, &detail), detail)
 }
 
 // KeyCount is how many keys the storage holds.

@@ -3,10 +3,13 @@ package ratel
 import (
 	"context"
 	"errors"
+	"fmt"
+	"io"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -105,6 +108,44 @@ func TestRedisIdempotencyID(t *testing.T) {
 		{Path: "/orders", User: "alice", IdempotencyID: "order-1"}, {Path: "/orders", User: "alice", IdempotencyID: "\x00"}})
 	if err != nil || many[0].Remaining != 4 || many[1].Remaining != 3 {
 		t.Errorf("%+v, %v", many, err)
+	}
+}
+
+// put writes a text under a key of the server behind a URL of redisURL.
+func put(t *testing.T, url, key, text string) {
+	t.Helper()
+	socket, _, _ := strings.Cut(strings.TrimPrefix(url, "unix://"), "?")
+	connection, err := net.Dial("unix", socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = connection.Close() }()
+	_, _ = fmt.Fprintf(connection, "*3\r\n$3\r\nSET\r\n$%d\r\n%s\r\n$%d\r\n%s\r\n", len(key), key, len(text), text)
+	answer := make([]byte, 5)
+	if _, err := io.ReadFull(connection, answer); err != nil || string(answer) != "+OK\r\n" {
+		t.Fatalf("%q, %v", answer, err)
+	}
+}
+
+func TestWatchRedis(t *testing.T) {
+	url, log := redisURL(t), &messages{}
+	l := newLimiter(t, WithLog(log.write))
+	if err := l.WatchRedis(url, "rules", 100*time.Millisecond); err != nil || !strings.Contains(log.String(), "no such key") {
+		t.Fatalf("%v, log %q", err, log)
+	}
+	put(t, url, "rules", strings.Replace(testRules, "limit: 5", "limit: 7", 1))
+	for n := 0; n < 6000 && l.Generation() == 1; n++ {
+		time.Sleep(10 * time.Millisecond)
+	}
+	if d, err := l.Peek(background, Request{Path: "/orders", User: "alice"}); err != nil || d.Limit != 7 {
+		t.Errorf("%+v, %v", d, err)
+	}
+	wantError(t, l.WatchRedis("nonsense", "rules", 0), ErrInvalidArgument)
+	wantError(t, l.WatchRedis(url, "rules", -1), ErrInvalidArgument)
+	put(t, url, "rules", "rules: [{name: x}]")
+	wantError(t, l.WatchRedis(url, "rules", 0), ErrConfig)
+	if err := l.WatchRedis("", "", 0); err != nil {
+		t.Error(err)
 	}
 }
 

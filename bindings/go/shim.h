@@ -351,6 +351,10 @@ static rl_status ratel_reload_file(rl_registry *registry, _GoString_ path, rl_er
 static rl_status ratel_watch(rl_registry *registry, _GoString_ path, uint32_t interval_ms, rl_error **err) {
   RATEL_CALL(err, rl_registry_watch(registry, ratel_str(path), interval_ms, &error));
 }
+static rl_status ratel_watch_redis(rl_registry *registry, _GoString_ url, _GoString_ key, uint32_t interval_ms,
+                                   rl_error **err) {
+  RATEL_CALL(err, rl_registry_watch_redis(registry, ratel_str(url), ratel_str(key), interval_ms, &error));
+}
 static rl_status ratel_key_count(rl_registry *registry, uint64_t *out, rl_error **err) {
   RATEL_CALL(err, rl_registry_key_count(registry, out, &error));
 }

@@ -472,6 +472,12 @@ class Registry {
     const auto milliseconds = static_cast<std::uint32_t>(interval.count());
     detail::Check([&](rl_error* e) { return rl_registry_watch(Raw(), ToStr(path), milliseconds, e); });
   }
+  /// Reloads when the text under a key of a Redis changes. An empty url or key ends it.
+  void WatchRedis(std::string_view url, std::string_view key,
+                  std::chrono::milliseconds interval = std::chrono::milliseconds(0)) {
+    const auto milliseconds = static_cast<std::uint32_t>(interval.count());
+    detail::Check([&](rl_error* e) { return rl_registry_watch_redis(Raw(), ToStr(url), ToStr(key), milliseconds, e); });
+  }
   std::string Diff(const Config& config, std::uint32_t flags = 0) const {
     return detail::Text([&](char* buffer, std::uint64_t capacity, std::uint64_t* needed, rl_error* e) {
       return rl_registry_diff(Raw(), config.Raw(), flags, buffer, capacity, needed, e);

@@ -91,15 +91,23 @@ void Registry::ReloadRefused(const Error& fault, size_t fault_count) {
 
 std::vector<Error> Registry::ReloadPath(const std::string& path) {
   RuleSetBuilder builder;
-  std::vector<Error> faults;
-  if (!builder.AddPath(path)) faults = builder.faults();
+  return ReloadFrom(builder, builder.AddPath(path) ? std::vector<Error>() : builder.faults(), path);
+}
+
+std::vector<Error> Registry::ReloadText(const std::string& text, const std::string& name) {
+  RuleSetBuilder builder;
+  return ReloadFrom(builder, builder.AddText(text, name) ? std::vector<Error>() : builder.faults(), name);
+}
+
+std::vector<Error> Registry::ReloadFrom(const RuleSetBuilder& builder, std::vector<Error> faults,
+                                        const std::string& name) {
   if (faults.empty() && builder.rules().rules.empty()) {
-    faults.push_back({Status::kConfig, "there is no rule in it; a rule set needs at least one", path, "", {}});
+    faults.push_back({Status::kConfig, "there is no rule in it; a rule set needs at least one", name, "", {}});
   }
   if (faults.empty()) faults = Check(builder.rules());
   if (faults.empty()) {
     // Made beforehand: once the rules are in force nothing may fail any more.
-    const std::string told = "rules reloaded from " + path;
+    const std::string told = "rules reloaded from " + name;
     Reload(builder.rules());
     impl_->Say(Log::Level::kInfo, told);
     return faults;
@@ -107,6 +115,8 @@ std::vector<Error> Registry::ReloadPath(const std::string& path) {
   ReloadRefused(faults.front(), faults.size());
   return faults;
 }
+
+void Registry::Tell(Log::Level level, std::string_view text) noexcept { impl_->Say(level, text); }
 
 std::vector<Error> Registry::Watch(const std::string& path, std::chrono::milliseconds interval) {
   {

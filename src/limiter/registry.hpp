@@ -22,6 +22,8 @@
 
 namespace ratel {
 
+class RuleSetBuilder;
+
 class Registry {
  public:
   struct Options {
@@ -64,6 +66,10 @@ class Registry {
   void ReloadRefused(const Error& fault, size_t fault_count);
   /// Faults are returned, logged and counted, and the old rules stay. Empty = reloaded.
   std::vector<Error> ReloadPath(const std::string& path);
+  /// The same for a text; `name` is what messages call it.
+  std::vector<Error> ReloadText(const std::string& text, const std::string& name);
+  /// One line for the host's log.
+  void Tell(Log::Level level, std::string_view text) noexcept;
   /// Loads once (faults returned as by ReloadPath, no watch then) and looks again every `interval`. An empty path ends it.
   std::vector<Error> Watch(const std::string& path, std::chrono::milliseconds interval);
   std::vector<Change> DiffWith(const RuleSet& rules) const;
@@ -88,6 +94,7 @@ class Registry {
 
  private:
   Registry();
+  std::vector<Error> ReloadFrom(const RuleSetBuilder& builder, std::vector<Error> faults, const std::string& name);
   std::unique_ptr<Impl> impl_;
 };
 

@@ -125,6 +125,7 @@ static void handles_of_registries(void **state) {
   REGISTRY(rl_registry_reload(handle, good_config, &err));
   REGISTRY(rl_registry_reload_file(handle, BYTES("x"), &err));
   REGISTRY(rl_registry_watch(handle, BYTES("x"), 0, &err));
+  REGISTRY(rl_registry_watch_redis(handle, BYTES("redis://x"), BYTES("k"), 0, &err));
   REGISTRY(rl_registry_key_count(handle, &number, &err));
   REGISTRY(rl_registry_evict_idle(handle, 0, &number, &err));
   REGISTRY(rl_registry_diff(handle, good_config, 0, buffer, sizeof buffer, &needed, &err));
@@ -270,6 +271,8 @@ static void strings_without_data_and_with_negative_sizes(void **state) {
     INVALID(rl_config_set_secret(good_config, bad[i], &err));
     INVALID(rl_registry_reload_file(good_registry, bad[i], &err));
     INVALID(rl_registry_watch(good_registry, bad[i], 0, &err));
+    INVALID(rl_registry_watch_redis(good_registry, bad[i], BYTES("k"), 0, &err));
+    INVALID(rl_registry_watch_redis(good_registry, BYTES("redis://x"), bad[i], 0, &err));
     INVALID(rl_rule_id(good_registry, bad[i], &id, &err));
     INVALID(rl_client_ip(good_registry, bad[i], NULL, 0, NULL, 0, buffer, sizeof buffer, &needed, &err));
     INVALID(rl_client_ip(good_registry, BYTES("::1"), &bad[i], 1, NULL, 0, buffer, sizeof buffer, &needed, &err));

@@ -4,9 +4,11 @@ import os
 import pty
 import re
 import shutil
+import socket
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 RATEL = os.path.abspath(sys.argv[1])
@@ -255,8 +257,44 @@ class Diff(Case):
         self.assertEqual(run("diff", GOOD, BAD)[0], 1)
 
 
+class Push(Case):
+    def test_faults_put_nothing_there(self):
+        code, out, err = run("push", "redis://127.0.0.1:1", "rules", BAD)
+        self.assertEqual((code, out), (1, ""))
+        self.assertIn("bad.yaml:", err)
+
+    def test_no_server(self):
+        for url, word in (("redis://127.0.0.1:1", "refused"), ("nonsense", "redis url")):
+            code, _, err = run("push", url, "rules", GOOD)
+            self.assertEqual(code, 2)
+            self.assertIn(word, err)
+
+    @unittest.skipUnless(shutil.which("redis-server"), "redis-server is not installed")
+    def test_the_text_is_there(self):
+        with tempfile.TemporaryDirectory() as folder:
+            socket_path = f"{folder}/s"
+            server = subprocess.Popen(["redis-server", "--port", "0", "--unixsocket", socket_path, "--save", "", "--dir", folder],
+                                      stdout=subprocess.DEVNULL)
+            try:
+                deadline = time.monotonic() + 60
+                while not os.path.exists(socket_path) and time.monotonic() < deadline:
+                    time.sleep(0.01)
+                self.assertEqual(self.ok("push", f"unix://{socket_path}?db=2", "rules", GOOD),
+                                 f"unix://{socket_path}?db=2#rules: {len(self.json('rules', GOOD)['rules'])} rules\n")
+                with socket.socket(socket.AF_UNIX) as connection:
+                    connection.connect(socket_path)
+                    connection.sendall(b"SELECT 2\r\nSTRLEN rules\r\n")
+                    answer = b""
+                    while answer.count(b"\r\n") < 2:
+                        answer += connection.recv(100)
+                self.assertEqual(answer, b"+OK\r\n:%d\r\n" % os.path.getsize(os.path.join(DATA, GOOD)))
+            finally:
+                server.kill()
+                server.wait()
+
+
 class Help(Case):
-    COMMANDS = ("check", "explain", "rules", "replay", "diff", "version", "completion")
+    COMMANDS = ("check", "explain", "rules", "replay", "diff", "push", "version", "completion")
 
     def test_help(self):
         out = self.ok("--help")

@@ -74,6 +74,11 @@ function linesFrom(lines, name) {
 const orphans = new FinalizationRegistry((id) => native.close(id))
 
 /** A rule set in force, with its storage. End it with close(); one that is no longer reachable ends by itself. */
+function checkInterval(intervalMs) {
+  if (Number.isInteger(intervalMs) && intervalMs >= 0 && intervalMs <= LARGEST_INTERVAL) return
+  throw invalid(`intervalMs is ${shown(intervalMs)}: it has to be a whole number of milliseconds`)
+}
+
 class Limiter {
   #id
   #host
@@ -444,10 +449,18 @@ class Limiter {
   /** Looks at a file or folder every so often (0: each second) and reloads it when it has changed. One at a time. */
   watch(path, intervalMs = 0) {
     const bytes = bytesOf(path, 'path')
-    if (!Number.isInteger(intervalMs) || intervalMs < 0 || intervalMs > LARGEST_INTERVAL) {
-      throw invalid(`intervalMs is ${shown(intervalMs)}: it has to be a whole number of milliseconds`)
-    }
+    checkInterval(intervalMs)
     this.#simple(() => native.watch(bytes, intervalMs))
+  }
+
+  /**
+   * The same for a key that holds the text of a rule file, in a Redis by its URL. It is read before this returns, which
+   * may take a second; a server that does not answer is no error, it is asked again.
+   */
+  watchRedis(url, key, intervalMs = 0) {
+    const [from, name] = [bytesOf(url, 'url'), bytesOf(key, 'key')]
+    checkInterval(intervalMs)
+    this.#simple(() => native.watchRedis(from, name, intervalMs))
   }
 
   unwatch() {

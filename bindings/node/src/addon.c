@@ -184,6 +184,7 @@ static const struct {
     {"reload", rn_reload},
     {"reloadFile", rn_reload_file},
     {"watch", rn_watch},
+    {"watchRedis", rn_watch_redis},
     {"close", rn_close},
     {"allow", rn_allow},
     {"allowRule", rn_allow_rule},

@@ -152,6 +152,17 @@ napi_value rn_reload_file(napi_env env, napi_callback_info info) {
   return leave(e, limiter, rl_registry_reload_file(limiter->registry, argument(e, argv[0]), &error), &error);
 }
 
+napi_value rn_watch_redis(napi_env env, napi_callback_info info) {
+  RN_ARGUMENTS(3);
+  uint32_t interval_ms = 0;
+  napi_get_value_uint32(env, argv[2], &interval_ms);
+  rn_limiter *limiter = enter(e);
+  if (!limiter) return NULL;
+  const rl_status status = rl_registry_watch_redis(limiter->registry, argument(e, argv[0]), argument(e, argv[1]),
+                                                   interval_ms, &error);
+  return leave(e, limiter, status, &error);
+}
+
 napi_value rn_watch(napi_env env, napi_callback_info info) {
   RN_ARGUMENTS(2);
   uint32_t interval_ms = 0;

@@ -112,6 +112,7 @@ napi_value rn_create(napi_env, napi_callback_info);
 napi_value rn_reload(napi_env, napi_callback_info);
 napi_value rn_reload_file(napi_env, napi_callback_info);
 napi_value rn_watch(napi_env, napi_callback_info);
+napi_value rn_watch_redis(napi_env, napi_callback_info);
 napi_value rn_close(napi_env, napi_callback_info);
 
 /* decide.c */

@@ -1,7 +1,9 @@
 // A redis-server of its own for a test file: on a unix socket in a temporary folder.
 
 const { spawn, spawnSync } = require('node:child_process')
+const { once } = require('node:events')
 const { existsSync, mkdtempSync, rmSync } = require('node:fs')
+const { connect } = require('node:net')
 const os = require('node:os')
 const path = require('node:path')
 const { engine } = require('..')
@@ -26,6 +28,16 @@ class RedisServer {
   /** Deadlines are long, since tests share their machine. */
   url(options = '') {
     return `unix://${this.socket}?deadline_ms=20000${options}`
+  }
+
+  /** Puts a text under a key. */
+  async set(key, text) {
+    const socket = connect(this.socket)
+    const [name, value] = [Buffer.from(key), Buffer.from(text)]
+    socket.write(`*3\r\n$3\r\nSET\r\n$${name.length}\r\n${key}\r\n$${value.length}\r\n${text}\r\n`)
+    const [answer] = await once(socket, 'data')
+    socket.destroy()
+    if (answer.toString() !== '+OK\r\n') throw new Error(answer.toString())
   }
 
   stop() {

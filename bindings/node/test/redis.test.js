@@ -80,6 +80,22 @@ describe('Redis', { skip: missing() }, () => {
     await assert.rejects(limiters[0].allowAsync({ ...ask('once'), idempotencyId: 7 }), { code: 'RL_E_INVALID_ARGUMENT' })
   })
 
+  test('rules from a key', async (t) => {
+    const lines = []
+    const limiter = new Limiter({ rules, log: (_level, text) => lines.push(text) })
+    t.after(() => limiter.close())
+    limiter.watchRedis(server.url(), 'rules', 100)
+    assert.match(lines.join(), /no such key/)
+    await server.set('rules', JSON.stringify({ rules: [{ ...rules[0], limit: 7 }] }))
+    for (let n = 0; n < 6000 && limiter.generation === 1; n++) await new Promise((resolve) => setTimeout(resolve, 10))
+    assert.equal(limiter.peek(ask('a')).limit, 7)
+    limiter.unwatch()
+    assert.throws(() => limiter.watchRedis('nonsense', 'rules'), { code: 'RL_E_INVALID_ARGUMENT' })
+    assert.throws(() => limiter.watchRedis(server.url(), 'rules', -1), { code: 'RL_E_INVALID_ARGUMENT' })
+    await server.set('rules', 'rules: [{name: x}]')
+    assert.throws(() => limiter.watchRedis(server.url(), 'rules'), { code: 'RL_E_CONFIG' })
+  })
+
   test('a server that is not there: the rule decides', async (t) => {
     const limiter = limiterOf(t, 'redis://127.0.0.1:1?deadline_ms=100')
     const decision = await limiter.allowAsync(ask('a'))

@@ -329,6 +329,8 @@ export class Limiter {
    * changed. One at a time.
    */
   watch(path: string, intervalMs?: number): void
+  /** Rules from a key of a Redis; see GUIDE.md. */
+  watchRedis(url: string, key: Bytes, intervalMs?: number): void
   unwatch(): void
   /** What a reload with these rules would change. */
   diff(source: RuleSource, format?: TextFormat): string

@@ -12,11 +12,11 @@ constexpr std::chrono::milliseconds kTimeout{1000};
 
 }  // namespace
 
-void Enquiry::Begin(const Place& place, const Login& login, std::string_view command) {
+void Enquiry::Begin(const Place& place, const Login& login, std::string_view command, size_t commands) {
   End();
   place_ = place;
   words_.clear();
-  to_come_ = 1;
+  to_come_ = commands;
   if (!login.password.empty()) {
     words_ =
         login.user.empty() ? MakeCommand({"AUTH", login.password}) : MakeCommand({"AUTH", login.user, login.password});
@@ -26,6 +26,10 @@ void Enquiry::Begin(const Place& place, const Login& login, std::string_view com
   until_ = Clock::now() + kTimeout;
   endpoints_.clear();
   next_endpoint_ = 0;
+  if (place_.is_unix()) {
+    endpoints_ = {UnixEndpoint(place_.path)};
+    return Connect();
+  }
   state_ = State::kResolving;
   resolver_ = std::make_unique<Resolver>(around_.wake);
   if (auto found = resolver_->Begin(place_.host, place_.port)) {

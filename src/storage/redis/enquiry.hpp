@@ -29,8 +29,8 @@ class Enquiry final : public Polled {
 
   explicit Enquiry(Surroundings& surroundings) : around_(surroundings) {}
 
-  /// Begins; one that is under way is given up. It ends within a second.
-  void Begin(const Place& place, const Login& login, std::string_view command);
+  /// Begins; one that is under way is given up. It ends within a second. With several commands the last one's reply is the answer.
+  void Begin(const Place& place, const Login& login, std::string_view command, size_t commands = 1);
   /// Gives it up.
   void End();
   bool busy() const noexcept { return state_ == State::kResolving || state_ == State::kTalking; }

@@ -39,6 +39,13 @@ unsafe extern "C" {
         interval_ms: u32,
         err: *mut rl_error,
     ) -> rl_status;
+    pub fn rl_registry_watch_redis(
+        registry: *mut rl_registry,
+        url: rl_str,
+        key: rl_str,
+        interval_ms: u32,
+        err: *mut rl_error,
+    ) -> rl_status;
     pub fn rl_registry_generation(registry: *const rl_registry) -> u64;
     pub fn rl_registry_key_count(registry: *mut rl_registry, out: *mut u64, err: *mut rl_error) -> rl_status;
     pub fn rl_registry_evict_idle(

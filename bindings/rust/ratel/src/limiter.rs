@@ -268,12 +268,23 @@ impl Limiter {
         if path.as_os_str().is_empty() {
             return Err(Error::invalid("watch: the path is empty"));
         }
-        let milliseconds = u32::try_from(every.as_millis()).ok().filter(|&ms| ms > 0 || every.is_zero());
-        let milliseconds = milliseconds.ok_or_else(|| {
-            Error::invalid(format!("watch: every is {every:?}: it has to be 0, or 10 ms to {} ms", u32::MAX))
-        })?;
+        let milliseconds = interval("watch", every, 10)?;
         // SAFETY: as in `allow`.
         asked(|err| unsafe { sys::rl_registry_watch(self.raw(), path_bytes(path), milliseconds, err) })
+    }
+
+    /// [`watch`](Limiter::watch) for a key that holds the text of a rule file, in a Redis by its URL (zero: every 5 s; at
+    /// least 100 ms). The key is read before this returns, which may take a second; rules at fault are an error. A server
+    /// that does not answer and a key that is not there are none: the rules in force stay, and the watch goes on. One
+    /// watch at a time, of a file or of a key.
+    pub fn watch_redis(&self, url: &str, key: impl AsRef<[u8]>, every: Duration) -> Result<()> {
+        let (url, key) = (lend(url.as_bytes()), lend(key.as_ref()));
+        if url.size == 0 || key.size == 0 {
+            return Err(Error::invalid("watch_redis: the url or the key is empty"));
+        }
+        let milliseconds = interval("watch_redis", every, 100)?;
+        // SAFETY: as in `allow`.
+        asked(|err| unsafe { sys::rl_registry_watch_redis(self.raw(), url, key, milliseconds, err) })
     }
 
     /// Ends the watch, if there is one. Waits for a reload that is under way.
@@ -312,6 +323,14 @@ impl std::fmt::Debug for Limiter {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Limiter").field("generation", &self.generation()).finish_non_exhaustive()
     }
+}
+
+/// How often to look, in milliseconds.
+fn interval(call: &str, every: Duration, least: u32) -> Result<u32> {
+    let milliseconds = u32::try_from(every.as_millis()).ok().filter(|&ms| ms > 0 || every.is_zero());
+    milliseconds.ok_or_else(|| {
+        Error::invalid(format!("{call}: every is {every:?}: it has to be 0, or {least} ms to {} ms", u32::MAX))
+    })
 }
 
 /// Room for an answer, of which only the size is set.

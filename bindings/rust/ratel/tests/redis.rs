@@ -9,6 +9,7 @@ use std::future::Future;
 use std::pin::pin;
 use std::sync::Arc;
 use std::task::{Context, Waker};
+use std::time::{Duration, Instant};
 use support::{RULES, RedisServer, block_on, builder, orders};
 
 /// `None`: this engine has no Redis, which `vectors.rs` looks at.
@@ -72,6 +73,25 @@ fn a_repeat_is_answered_as_before() {
     assert_eq!(one.allow(&orders("alice").cost(2).idempotency_id("order-1")).unwrap().remaining(), 2);
     assert_eq!(one.allow(&orders("alice").idempotency_id(b"\0\xff")).unwrap().remaining(), 1);
     assert_eq!(one.peek(&orders("alice")).unwrap().remaining(), 1);
+}
+
+#[test]
+fn rules_from_a_key() {
+    let Some(server) = server() else { return };
+    let l = support::limiter();
+    l.watch_redis(&server.url(""), "rules", Duration::from_millis(100)).unwrap();
+    assert_eq!((l.generation(), l.peek(&orders("a")).unwrap().remaining()), (1, 5));
+    server.set("rules", &RULES.replace("limit: 5", "limit: 7"));
+    let since = Instant::now();
+    while l.generation() == 1 && since.elapsed() < Duration::from_secs(60) {
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    assert_eq!(l.peek(&orders("a")).unwrap().remaining(), 7);
+    l.unwatch().unwrap();
+    assert!(matches!(l.watch_redis("", "rules", Duration::ZERO), Err(Error::InvalidArgument(_))));
+    assert!(matches!(l.watch_redis("nonsense", "rules", Duration::ZERO), Err(Error::InvalidArgument(_))));
+    server.set("rules", "rules: [{name: x}]");
+    assert!(matches!(l.watch_redis(&server.url(""), "rules", Duration::ZERO), Err(Error::Config(_))));
 }
 
 #[test]

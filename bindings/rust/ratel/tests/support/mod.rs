@@ -6,6 +6,8 @@ use ratel::{
 };
 use std::collections::HashMap;
 use std::future::Future;
+use std::io::{Read, Write};
+use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::pin::pin;
 use std::process::{Child, Command, Stdio};
@@ -174,6 +176,16 @@ impl RedisServer {
     /// Deadlines are long, since tests share their machine.
     pub fn url(&self, options: &str) -> String {
         format!("unix://{}?deadline_ms=20000{options}", self.folder.join("s").display())
+    }
+
+    /// Puts a text under a key.
+    pub fn set(&self, key: &str, text: &str) {
+        let mut socket = UnixStream::connect(self.folder.join("s")).unwrap();
+        let (key_size, size) = (key.len(), text.len());
+        write!(socket, "*3\r\n$3\r\nSET\r\n${key_size}\r\n{key}\r\n${size}\r\n{text}\r\n").unwrap();
+        let mut answer = [0; 5];
+        socket.read_exact(&mut answer).unwrap();
+        assert_eq!(&answer, b"+OK\r\n");
     }
 }
 
