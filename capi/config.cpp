@@ -230,6 +230,16 @@ rl_status rl_config_set_secret(rl_config* config, rl_str secret, rl_error* err) 
   });
 }
 
+rl_status rl_config_set_region(rl_config* config, rl_str region, rl_error* err) {
+  return Guard(err, [&](const ErrorOut& error) -> rl_status {
+    if (const rl_status status = CheckHandle(config, "config", error)) return status;
+    if (const rl_status status = CheckBytes(region, "region", error)) return status;
+    if (region.size > 64) return error.Fail(RL_E_INVALID_ARGUMENT, "region: a name has at most 64 bytes");
+    config->region = std::string(View(region));
+    return RL_OK;
+  });
+}
+
 rl_status rl_config_set_readable_keys(rl_config* config, uint32_t on, rl_error* err) {
   return Guard(err, [&](const ErrorOut& error) -> rl_status {
     if (const rl_status status = CheckHandle(config, "config", error)) return status;

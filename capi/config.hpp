@@ -38,6 +38,7 @@ struct rl_config {
   bool storage_gone = false;
 
   std::optional<std::string> secret;
+  std::string region;  ///< empty = none
   bool readable_keys = false;
 };
 

@@ -6,6 +6,7 @@
 #include "ask.hpp"
 #include "bytes.hpp"
 #include "config.hpp"
+#include "rules/region.hpp"
 #include "storage/memory/memory_storage.hpp"
 #if RATEL_REDIS
 #include "storage/redis/redis_storage.hpp"
@@ -85,6 +86,7 @@ std::unique_ptr<Registry> MakeEngine(rl_config& config, std::unique_ptr<Storage>
   Registry::Options options;
   options.rules = config.builder.rules();
   options.readable_keys = config.readable_keys;
+  options.region = config.region;
   if (config.secret) options.hasher = KeyedHasher::FromSecret(*config.secret);
   (config.storage || remote ? options.fallback : options.storage) = MakeEmbedded(config);
   if (remote) options.storage = std::move(remote);
@@ -114,10 +116,10 @@ rl_status rl_registry_create(rl_config* config, rl_registry** out, rl_error* err
     auto registry = std::make_unique<rl_registry>();
     auto remote = MakeRemote(*config);
     if (!remote) return error.Fail(remote.error(), 1);
-    if (*remote != nullptr) {
-      const auto faults = ratel::Registry::Check(config->builder.rules(), **remote);
-      if (!faults.empty()) return error.Fail(faults);
-    }
+    const ratel::RuleSet& rules = config->builder.rules();
+    const auto faults = *remote != nullptr ? ratel::Registry::Check(rules, **remote, config->region)
+                                           : ratel::FindRegionFaults(rules, config->region);
+    if (!faults.empty()) return error.Fail(faults);
     registry->engine = MakeEngine(*config, std::move(*remote));
     *out = registry.release();
     return RL_OK;

@@ -124,6 +124,15 @@ func WithSecret(secret string) Option {
 	}
 }
 
+// WithRegion names the region that this process is in: one of the rules' `regions`, whose share of every limit then counts here. A name that
+// they do not have is ErrConfig.
+func WithRegion(name string) Option {
+	return func(b *builder) error {
+		var detail *C.rl_error
+		return failure(C.ratel_set_region(b.config, name, &detail), detail)
+	}
+}
+
 // WithReadableKeys shows a Storage key names that can be read, identities included. For tests.
 func WithReadableKeys() Option {
 	return func(b *builder) error {

@@ -575,3 +575,19 @@ func TestRace(t *testing.T) {
 	_, err := l.Metrics()
 	wantError(t, err, ErrClosed)
 }
+
+func TestRegion(t *testing.T) {
+	rules := FromText("regions: {eu: 3, us: 2}\n"+testRules, "test")
+	for region, want := range map[string]uint64{"": 5, "eu": 3, "us": 2} {
+		l, err := New(rules, WithRegion(region))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d, err := l.Peek(background, Request{Path: "/orders", User: "alice"}); err != nil || d.Limit != want {
+			t.Errorf("%s: %+v, %v", region, d, err)
+		}
+		_ = l.Close()
+	}
+	_, err := New(rules, WithRegion("ap"))
+	wantError(t, err, ErrConfig)
+}

@@ -336,6 +336,9 @@ static rl_status ratel_use_redis(rl_config *config, _GoString_ url, rl_error **e
 static rl_status ratel_set_secret(rl_config *config, _GoString_ secret, rl_error **err) {
   RATEL_CALL(err, rl_config_set_secret(config, ratel_str(secret), &error));
 }
+static rl_status ratel_set_region(rl_config *config, _GoString_ region, rl_error **err) {
+  RATEL_CALL(err, rl_config_set_region(config, ratel_str(region), &error));
+}
 static rl_status ratel_set_readable_keys(rl_config *config, uint32_t on, rl_error **err) {
   RATEL_CALL(err, rl_config_set_readable_keys(config, on, &error));
 }

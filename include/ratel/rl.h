@@ -376,6 +376,10 @@ RL_API rl_status rl_config_use_redis(rl_config *config, rl_str url, rl_error *er
 /** The secret that keys are hashed with, 16 to 1024 bytes: the same for every process that shares a store. Unset: random, for this registry alone. */
 RL_API rl_status rl_config_set_secret(rl_config *config, rl_str secret, rl_error *err);
 
+/** The region that this process is in: one of the rule set's `regions` (docs/regions.md), whose share of every limit then counts here. Empty: none, limits are whole. A name that the
+ *  rules do not have is RL_E_CONFIG of rl_registry_create and of reloads. */
+RL_API rl_status rl_config_set_region(rl_config *config, rl_str region, rl_error *err);
+
 /** For tests: 1 = a host storage sees key names that can be read, identities included, in place of hashes. */
 RL_API rl_status rl_config_set_readable_keys(rl_config *config, uint32_t on, rl_error *err);
 

@@ -339,6 +339,9 @@ class Config {
   void SetSecret(std::string_view secret) {
     detail::Check([&](rl_error* e) { return rl_config_set_secret(Raw(), ToStr(secret), e); });
   }
+  void SetRegion(std::string_view region) {
+    detail::Check([&](rl_error* e) { return rl_config_set_region(Raw(), ToStr(region), e); });
+  }
   void SetReadableKeys(bool on) {
     detail::Check([&](rl_error* e) { return rl_config_set_readable_keys(Raw(), on ? 1 : 0, e); });
   }

@@ -16,6 +16,8 @@ inline constexpr size_t kMaxConditions = 32;                    ///< of one rule
 inline constexpr size_t kMaxMethods = 64;                       ///< of one rule
 inline constexpr size_t kMaxScopeParts = 8;
 inline constexpr size_t kMaxName = 128;
+inline constexpr size_t kMaxRegions = 64;
+inline constexpr uint64_t kMaxWeight = 1'000'000;
 inline constexpr size_t kMaxPath = 4096;
 
 using FaultSink = std::function<void(const Where&, std::string message)>;

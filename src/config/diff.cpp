@@ -121,6 +121,14 @@ class Differ {
     Setting("lease_life", SpanToText(before_.lease_life), SpanToText(after_.lease_life));
     Setting("lease_units", std::to_string(before_.lease_units), std::to_string(after_.lease_units));
     Setting("headers", HeadersOf(before_), HeadersOf(after_));
+    Setting("regions", RegionsOf(before_), RegionsOf(after_));
+  }
+
+  static std::string RegionsOf(const RuleSet& set) {
+    std::string text;
+    for (const Region& region : set.regions)
+      text += (text.empty() ? "" : " ") + region.name + ":" + std::to_string(region.weight);
+    return text.empty() ? "none" : text;
   }
 
   static std::string HeadersOf(const RuleSet& set) {
@@ -152,6 +160,7 @@ class Differ {
     differences.Note("on_store_error", Word(kOnStoreErrorWords, before.on_store_error),
                      Word(kOnStoreErrorWords, after.on_store_error));
     differences.Note("local_tier", Word(kLocalTierWords, before.local_tier), Word(kLocalTierWords, after.local_tier));
+    differences.Note("region", Word(kRegionWords, before.is_global), Word(kRegionWords, after.is_global));
     if (!differences.empty()) Add(Kind::kRuleChanged, after.name, {}, differences.text());
     for (const Limit& limit : after.limits) {
       if (const Limit* old = FindLimit(before, limit.name)) {

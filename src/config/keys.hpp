@@ -8,17 +8,17 @@ namespace ratel {
 
 inline constexpr auto kTopKeys = std::to_array<std::string_view>(
     {"version", "match", "ignore_case", "trusted_proxies", "client_ip_from", "ipv6_prefix", "max_keys", "instances",
-     "local_factor", "lease_life", "lease_units", "headers", "rules", "default"});
+     "local_factor", "lease_life", "lease_units", "headers", "regions", "rules", "default"});
 
 inline constexpr auto kHeaderKeys = std::to_array<std::string_view>({"x_ratelimit", "retry_after", "reset", "ietf"});
 
 inline constexpr auto kRuleKeys = std::to_array<std::string_view>(
     {"name", "method", "path", "path_match", "when", "limits", "scope", "algorithm", "limit", "window", "burst",
-     "overrides", "cost", "shadow", "on_store_error", "local_tier", "action"});
+     "overrides", "cost", "shadow", "on_store_error", "local_tier", "action", "region"});
 
 inline constexpr auto kDefaultKeys =
     std::to_array<std::string_view>({"name", "limits", "scope", "algorithm", "limit", "window", "burst", "overrides",
-                                     "cost", "shadow", "on_store_error", "local_tier", "action"});
+                                     "cost", "shadow", "on_store_error", "local_tier", "action", "region"});
 
 inline constexpr auto kLimitKeys =
     std::to_array<std::string_view>({"name", "scope", "algorithm", "limit", "window", "burst", "overrides", "shadow"});
@@ -38,6 +38,7 @@ inline constexpr auto kLocalTierWords = std::to_array<std::string_view>({"none",
 inline constexpr auto kActionWords = std::to_array<std::string_view>({"limit", "block", "unlimited"});
 /// In the order of ForwardedField.
 inline constexpr auto kClientIpFromWords = std::to_array<std::string_view>({"any", "x_forwarded_for", "forwarded"});
+inline constexpr auto kRegionWords = std::to_array<std::string_view>({"share", "global"});
 inline constexpr auto kMatchWords = std::to_array<std::string_view>({"most_specific", "all"});
 inline constexpr auto kResetWords = std::to_array<std::string_view>({"epoch", "delta"});
 inline constexpr auto kIetfWords =

@@ -17,7 +17,7 @@ namespace {
 /// Keys that mean something only where there are limits.
 constexpr auto kLimitingKeys =
     std::to_array<std::string_view>({"limits", "scope", "algorithm", "limit", "window", "burst", "overrides", "cost",
-                                     "shadow", "on_store_error", "local_tier"});
+                                     "shadow", "on_store_error", "local_tier", "region"});
 constexpr Micros kLeastLeaseLife = 10'000;
 constexpr Micros kMostLeaseLife = 60'000'000;
 constexpr uint64_t kMaxKeys = uint64_t{1} << 40;
@@ -300,6 +300,7 @@ class TextReader {
     LeaseLife(fields["lease_life"], where.Key("lease_life"));
     IntegerSetting(fields, where, "lease_units", 1, kMaxUnits, set.lease_units);
     if (fields["headers"] != nullptr) Headers(*fields["headers"], where.Key("headers"));
+    if (fields["regions"] != nullptr) Regions(*fields["regions"], where.Key("regions"));
   }
 
   template <class T>
@@ -340,6 +341,33 @@ class TextReader {
     std::string canonical;
     for (const std::string& text : texts) canonical.append(text).append(" ");
     if (Give("trusted_proxies", canonical, where)) draft_.set.trusted_proxies = std::move(networks);
+  }
+
+  void Regions(const Node& node, const Where& where) {
+    if (!node.IsMapping() || node.items.empty())
+      return Add(where, "a mapping of each region to its weight is due, such as {eu: 5, us: 3}, not " + Shown(node));
+    if (node.items.size() / 2 > kMaxRegions)
+      return Add(where, "there are at most " + std::to_string(kMaxRegions) + " regions");
+    std::vector<Region> regions;
+    std::string canonical;
+    for (size_t i = 0; i + 1 < node.items.size(); i += 2) {
+      const std::string& name = node.items[i].text;
+      const Where here = where.Entry(name);
+      if (!IsRegionName(name))
+        AddAt(node.items[i].position, here.Text(), "a region's name has 1 to 64 of a-z, A-Z, 0-9, -, _ and .");
+      if (std::ranges::find(regions, name, &Region::name) != regions.end())
+        AddAt(node.items[i].position, here.Text(), "the region is given twice");
+      const auto weight = Integer(&node.items[i + 1], here, 1, kMaxWeight);
+      if (weight) regions.push_back({name, *weight});
+    }
+    std::ranges::sort(regions, {}, &Region::name);
+    for (const Region& region : regions) canonical += region.name + ":" + std::to_string(region.weight) + " ";
+    if (Give("regions", canonical, where)) draft_.set.regions = std::move(regions);
+  }
+
+  static bool IsRegionName(std::string_view name) {
+    static constexpr std::string_view kCharacters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.";
+    return !name.empty() && name.size() <= 64 && name.find_first_not_of(kCharacters) == std::string_view::npos;
   }
 
   void Headers(const Node& node, const Where& where) {
@@ -471,6 +499,7 @@ class TextReader {
         Word(fields["on_store_error"], where.Key("on_store_error"), kOnStoreErrorWords).value_or(0));
     rule.local_tier =
         static_cast<LocalTier>(Word(fields["local_tier"], where.Key("local_tier"), kLocalTierWords).value_or(0));
+    rule.is_global = Word(fields["region"], where.Key("region"), kRegionWords).value_or(0) == 1;
   }
 
   /// Nothing when it is given and cannot be read.

@@ -45,6 +45,7 @@ RuleSet SettingsOf(const RuleSet& set) {
   settings.lease_life = set.lease_life;
   settings.lease_units = set.lease_units;
   settings.headers = set.headers;
+  settings.regions = set.regions;
   return settings;
 }
 

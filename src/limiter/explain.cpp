@@ -116,6 +116,17 @@ std::string Because(const Charge& charge, Micros now) {
   return text;
 }
 
+/// "eu, 5 of 10 parts of every limit"
+std::string RegionOf(const RuleSet& set) {
+  uint64_t weight = 0;
+  uint64_t sum = 0;
+  for (const Region& region : set.regions) {
+    sum += region.weight;
+    if (region.name == set.region) weight = region.weight;
+  }
+  return set.region + ", " + std::to_string(weight) + " of " + std::to_string(sum) + " parts of every limit";
+}
+
 std::string ToText(const Explanation& e) {
   std::string out;
   const auto line = [&out](std::string_view label, std::string_view text) {
@@ -128,6 +139,7 @@ std::string ToText(const Explanation& e) {
     line("request", std::string(e.request.method) + " " + std::string(e.request.path));
     line("path", e.path);
   }
+  if (!e.snapshot.set().region.empty()) line("region", RegionOf(e.snapshot.set()));
   if (e.rules.count == 0) line("rule", "none covers it");
   for (const uint32_t index : e.rules.span()) {
     const Rule& rule = *e.snapshot.rules()[index].source;
@@ -137,6 +149,7 @@ std::string ToText(const Explanation& e) {
     if (rule.action == Action::kUnlimited) text += ", action unlimited";
     if (rule.shadow) text += ", shadow";
     if (rule.local_tier != LocalTier::kNone) text += std::string(", local tier ") + ToText(rule.local_tier);
+    if (rule.is_global && !e.snapshot.set().region.empty()) text += ", region global";
     if (rule.position.line != 0) text += "   " + rule.file + ":" + std::to_string(rule.position.line);
     line("rule", text);
   }
@@ -166,6 +179,7 @@ std::string ToJson(const Explanation& e) {
   json.Begin('{');
   json.Name("generation").Number(e.snapshot.generation());
   json.Name("method").Text(e.request.method).Name("path").Text(e.path);
+  if (!e.snapshot.set().region.empty()) json.Name("region").Text(e.snapshot.set().region);
   json.Name("rules").Begin('[');
   for (const uint32_t index : e.rules.span()) {
     const Rule& rule = *e.snapshot.rules()[index].source;

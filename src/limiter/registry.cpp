@@ -9,23 +9,28 @@
 #include "limiter/builtin_clock.hpp"
 #include "limiter/registry_impl.hpp"
 #include "report/headers.hpp"
+#include "rules/region.hpp"
 
 namespace ratel {
 
 Registry::Registry() = default;
 
-std::vector<Error> Registry::Check(const RuleSet& rules, const Storage& storage) {
-  return storage.grouping() == Grouping::kShared ? FindUnshared(rules) : std::vector<Error>();
+std::vector<Error> Registry::Check(const RuleSet& rules, const Storage& storage, std::string_view region) {
+  std::vector<Error> faults = FindRegionFaults(rules, region);
+  if (faults.empty() && storage.grouping() == Grouping::kShared) faults = FindUnshared(rules);
+  return faults;
 }
 
-std::vector<Error> Registry::Check(const RuleSet& rules) const { return Check(rules, *impl_->storage); }
+std::vector<Error> Registry::Check(const RuleSet& rules) const { return Check(rules, *impl_->storage, impl_->region); }
 
 std::unique_ptr<Registry> Registry::Create(Options&& options) {
   std::unique_ptr<Registry> registry(new Registry());
   registry->impl_ = std::make_unique<Impl>(options.hasher);
   Impl& impl = *registry->impl_;
   auto builtin_clock = options.clock == nullptr ? std::make_unique<BuiltinClock>() : nullptr;
-  auto snapshot = Snapshot::Compile(options.rules, impl.book, 1, options.storage->grouping());
+  RuleSet rules = options.rules;
+  TakeShare(rules, options.region);
+  auto snapshot = Snapshot::Compile(std::move(rules), impl.book, 1, options.storage->grouping());
   if (!options.storage->is_local()) {
     impl.ledger = std::make_unique<Ledger>();
     impl.local = false;
@@ -38,6 +43,7 @@ std::unique_ptr<Registry> Registry::Create(Options&& options) {
   impl.clock = builtin_clock != nullptr ? std::move(builtin_clock) : std::move(options.clock);
   impl.log = std::move(options.log);
   impl.readable_keys = options.readable_keys;
+  impl.region = std::move(options.region);
   impl.current.Replace(std::move(snapshot));
   impl.generation.store(1, std::memory_order_release);
   impl.storage->TellTo([&impl](Report level, std::string_view text) {
@@ -64,6 +70,7 @@ void Registry::Reload(RuleSet rules) {
   const std::lock_guard lock(impl_->reload_mutex);
   const uint64_t next = impl_->generation.load(std::memory_order_relaxed) + 1;
   impl_->PrepareTier(rules);
+  TakeShare(rules, impl_->region);
   auto snapshot = Snapshot::Compile(std::move(rules), impl_->book, next, impl_->storage->grouping());
   std::vector<std::string> moved = RulesThatMove(*impl_->current.Keep(), *snapshot);
   for (std::string& rule : moved)
@@ -145,7 +152,11 @@ std::vector<Error> Registry::Watch(const std::string& path, std::chrono::millise
   return {};
 }
 
-std::vector<Change> Registry::DiffWith(const RuleSet& rules) const { return Diff(impl_->current.Keep()->set(), rules); }
+std::vector<Change> Registry::DiffWith(const RuleSet& rules) const {
+  RuleSet after = rules;
+  TakeShare(after, impl_->region);
+  return Diff(impl_->current.Keep()->set(), after);
+}
 
 // ---- Names ------------------------------------------------------------------------------------------------------------------------
 

@@ -34,11 +34,12 @@ class Registry {
     std::unique_ptr<Clock> clock;  ///< null = the built-in one
     std::unique_ptr<Log> log;      ///< null = silence
     KeyedHasher hasher = KeyedHasher::Random();
+    std::string region;          ///< whose share of the limits counts here; empty = the whole
     bool readable_keys = false;  ///< tests: names with identities in place of hashes
   };
 
   /// What a storage could not decide on: one error for each. Create and Reload want rules that were asked about.
-  static std::vector<Error> Check(const RuleSet& rules, const Storage& storage);
+  static std::vector<Error> Check(const RuleSet& rules, const Storage& storage, std::string_view region);
   std::vector<Error> Check(const RuleSet& rules) const;
 
   /// May throw std::bad_alloc; then `options` still owns everything it held.

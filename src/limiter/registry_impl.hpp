@@ -31,7 +31,8 @@ struct Registry::Impl {
   std::unique_ptr<Clock> clock;
   std::unique_ptr<Log> log;
   bool readable_keys = false;
-  bool local = true;  ///< storage->is_local()
+  std::string region;  ///< of Options
+  bool local = true;   ///< storage->is_local()
   std::atomic<bool> store_failing{false};
   std::unique_ptr<Ledger> ledger;  ///< this and the errands: unless the store is local
   std::unique_ptr<Tier> own_tier;

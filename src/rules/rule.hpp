@@ -67,7 +67,8 @@ struct Rule {
   LocalTier local_tier = LocalTier::kNone;
   bool shadow = false;  ///< every limit of it is a shadow
   bool is_default = false;
-  uint64_t cost = 1;  ///< units of a request that states none
+  bool is_global = false;  ///< `region: global`: its limits are whole in every region
+  uint64_t cost = 1;       ///< units of a request that states none
   std::string file;
   Position position;
 };
@@ -75,6 +76,13 @@ struct Rule {
 /// Which header forms; bits are those of RL_HEADERS_*.
 struct HeaderOptions {
   uint32_t forms = 0;  ///< 0 = X-RateLimit-* and Retry-After
+};
+
+/// Who has which share of the limits.
+struct Region {
+  std::string name;
+  uint64_t weight = 1;
+  friend bool operator==(const Region&, const Region&) = default;
 };
 
 /// A whole rule file (or several), validated.
@@ -91,6 +99,8 @@ struct RuleSet {
   Micros lease_life = 1'000'000;  ///< units paid in advance are used within this, or a tenth of the window
   uint64_t lease_units = 10'000;  ///< the most that one payment asks for
   HeaderOptions headers;
+  std::vector<Region> regions;
+  std::string region;  ///< whose share the limits are; empty = they are whole
 };
 
 }  // namespace ratel

@@ -87,6 +87,7 @@ static void handles_of_configs(void **state) {
   CONFIG(rl_config_set_storage(handle, &storage, &err));
   CONFIG(rl_config_use_redis(handle, BYTES("redis://"), &err));
   CONFIG(rl_config_set_secret(handle, BYTES("0123456789abcdef"), &err));
+  CONFIG(rl_config_set_region(handle, BYTES("eu"), &err));
   CONFIG(rl_config_set_readable_keys(handle, 1, &err));
   CONFIG(rl_registry_create(handle, &out, &err));
   assert_null(out);
@@ -269,6 +270,7 @@ static void strings_without_data_and_with_negative_sizes(void **state) {
     INVALID(rl_config_load_file(good_config, bad[i], &err));
     INVALID(rl_config_use_redis(good_config, bad[i], &err));
     INVALID(rl_config_set_secret(good_config, bad[i], &err));
+    INVALID(rl_config_set_region(good_config, bad[i], &err));
     INVALID(rl_registry_reload_file(good_registry, bad[i], &err));
     INVALID(rl_registry_watch(good_registry, bad[i], 0, &err));
     INVALID(rl_registry_watch_redis(good_registry, bad[i], BYTES("k"), 0, &err));

@@ -127,6 +127,47 @@ TEST(Registry, TheEmbeddedStoreChargesEachRepeat) {
   EXPECT_EQ(registry.Allow(request).Remaining(), 3u);
 }
 
+TEST(Config, ARegionHasItsShare) {
+  const char* rules = R"(
+regions: {eu: 5, us: 3, ap: 2}
+rules:
+  - {name: orders, path: /orders, scope: user, limit: 7, window: 1s}
+  - {name: whole, path: /whole, scope: user, limit: 7, window: 1s, region: global}
+)";
+  const auto limits = [&](const char* region) {
+    Config config = Loaded(rules);
+    config.SetRegion(region);
+    const Registry registry(config);
+    const std::string why = registry.Explain(Request().Path("/orders").NowNs(kStart));
+    EXPECT_EQ(why.find("\nregion ") != std::string::npos, *region != '\0') << why;
+    return std::pair(registry.Peek(Request().Path("/orders").NowNs(kStart)).Capacity(),
+                     registry.Peek(Request().Path("/whole").NowNs(kStart)).Capacity());
+  };
+  EXPECT_EQ(limits(""), std::pair(std::uint64_t{7}, std::uint64_t{7}));
+  EXPECT_EQ(limits("eu"), std::pair(std::uint64_t{3}, std::uint64_t{7}));
+  EXPECT_EQ(limits("us"), std::pair(std::uint64_t{2}, std::uint64_t{7}));
+  EXPECT_EQ(limits("ap"), std::pair(std::uint64_t{1}, std::uint64_t{7}));
+}
+
+TEST(Config, ARegionThatTheRulesDoNotKnow) {
+  Config config = Loaded("{regions: {eu: 5, us: 3}, rules: [{name: a, path: /, scope: user, limit: 8, window: 1s}]}");
+  config.SetRegion("ap");
+  try {
+    const Registry registry(config);
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.Status(), RL_E_CONFIG);
+    EXPECT_NE(error.Message().find("eu, us"), std::string_view::npos) << error.Message();
+  }
+  config.SetRegion("us");
+  Registry registry(config);
+  EXPECT_EQ(registry.Peek(Request().Path("/").NowNs(kStart)).Capacity(), 3u);
+  EXPECT_EQ(registry.Diff(config), "");
+  EXPECT_THROW(registry.Reload(Loaded()), Error) << "no regions";
+  registry.Reload(config);
+  EXPECT_EQ(registry.Peek(Request().Path("/").NowNs(kStart)).Capacity(), 3u);
+}
+
 TEST(CompletionQueue, GivesEachAnswerWithItsTag) {
   const Registry registry(Loaded());
   int rung = 0;

@@ -7,7 +7,7 @@ const { RatelError, failure, configFailure, invalid } = require('./errors.js')
 const { shown, noName } = require('./names.js')
 
 const SOURCE = ['file', 'text', 'rules', 'name']
-const OPTIONS = [...SOURCE, 'clock', 'log', 'storage', 'redis', 'maxKeys', 'secret', 'readableKeys']
+const OPTIONS = [...SOURCE, 'clock', 'log', 'storage', 'redis', 'maxKeys', 'secret', 'region', 'readableKeys']
 const DUTIES = ['apply', 'applyAsync', 'forget', 'sweep', 'count']
 
 function check(status = frame.status()) {
@@ -93,7 +93,7 @@ function maxKeysOf(value) {
 }
 
 function settings(options, host) {
-  const { storage, redis, maxKeys, secret } = options
+  const { storage, redis, maxKeys, secret, region } = options
   if ([storage, redis, maxKeys].filter((one) => one !== undefined).length > 1) {
     throw invalid('one of storage, redis and maxKeys (of the embedded store)')
   }
@@ -107,6 +107,10 @@ function settings(options, host) {
   }
   if (secret !== undefined) {
     native.configSecret(bytesOf(secret, 'secret'))
+    check()
+  }
+  if (region !== undefined) {
+    native.configRegion(bytesOf(region, 'region'))
     check()
   }
   if (options.readableKeys) {

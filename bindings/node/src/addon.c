@@ -177,6 +177,7 @@ static const struct {
     {"configMemory", rn_config_memory},
     {"configRedis", rn_config_redis},
     {"configSecret", rn_config_secret},
+    {"configRegion", rn_config_region},
     {"configReadable", rn_config_readable},
     {"configHost", rn_config_host},
     {"configFault", rn_config_fault},

@@ -67,6 +67,11 @@ napi_value rn_config_secret(napi_env env, napi_callback_info info) {
   return ended(e, rl_config_set_secret(e->config, argument(e, argv[0]), &error), &error);
 }
 
+napi_value rn_config_region(napi_env env, napi_callback_info info) {
+  RN_ARGUMENTS(1);
+  return ended(e, rl_config_set_region(e->config, argument(e, argv[0]), &error), &error);
+}
+
 napi_value rn_config_readable(napi_env env, napi_callback_info info) {
   rn_env *e = rn_env_of(env, info, NULL, NULL);
   rn_error error = RL_ERROR_INIT;

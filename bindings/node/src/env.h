@@ -105,6 +105,7 @@ napi_value rn_config_text(napi_env, napi_callback_info);
 napi_value rn_config_memory(napi_env, napi_callback_info);
 napi_value rn_config_redis(napi_env, napi_callback_info);
 napi_value rn_config_secret(napi_env, napi_callback_info);
+napi_value rn_config_region(napi_env, napi_callback_info);
 napi_value rn_config_readable(napi_env, napi_callback_info);
 napi_value rn_config_host(napi_env, napi_callback_info);
 napi_value rn_config_fault(napi_env, napi_callback_info);

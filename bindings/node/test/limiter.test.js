@@ -469,3 +469,17 @@ test('a Redis is refused by its URL, or where the engine has none', () => {
     refused(code)
   )
 })
+
+test('a region has its share', () => {
+  const text = 'regions: {eu: 3, us: 2}\nrules: [{name: a, path: /, scope: user, limit: 5, window: 1d}]'
+  for (const [region, limit] of [
+    [undefined, 5],
+    ['eu', 3],
+    ['us', 2]
+  ]) {
+    const limiter = new Limiter({ text, region })
+    assert.equal(limiter.peek({ path: '/', user: 'a' }).limit, limit)
+    limiter.close()
+  }
+  assert.throws(() => new Limiter({ text, region: 'ap' }), { code: 'RL_E_CONFIG', message: /eu, us/ })
+})

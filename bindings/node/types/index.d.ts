@@ -196,6 +196,8 @@ export type Options = RuleSource & {
   maxKeys?: number
   /** What keys are hashed with, 16 to 1024 bytes: the same for every process that shares a store. */
   secret?: string | Uint8Array
+  /** The region that this process is in: one of the rules' `regions`, whose share of every limit then counts here. */
+  region?: string
   /** For tests: a storage sees key names that can be read, identities included. */
   readableKeys?: boolean
 }

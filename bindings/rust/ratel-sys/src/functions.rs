@@ -27,6 +27,7 @@ unsafe extern "C" {
     pub fn rl_config_set_storage(config: *mut rl_config, storage: *const rl_storage, err: *mut rl_error) -> rl_status;
     pub fn rl_config_use_redis(config: *mut rl_config, url: rl_str, err: *mut rl_error) -> rl_status;
     pub fn rl_config_set_secret(config: *mut rl_config, secret: rl_str, err: *mut rl_error) -> rl_status;
+    pub fn rl_config_set_region(config: *mut rl_config, region: rl_str, err: *mut rl_error) -> rl_status;
     pub fn rl_config_set_readable_keys(config: *mut rl_config, on: u32, err: *mut rl_error) -> rl_status;
 
     pub fn rl_registry_create(config: *mut rl_config, out: *mut *mut rl_registry, err: *mut rl_error) -> rl_status;

@@ -17,6 +17,7 @@ pub struct Builder {
     log: Log,
     store: Store,
     secret: Option<Vec<u8>>,
+    region: String,
     readable_keys: bool,
 }
 
@@ -29,7 +30,7 @@ enum Store {
 impl Builder {
     pub(crate) fn new(rules: Rules) -> Self {
         let store = Store::Memory(0);
-        Self { rules, clock: None, log: Log::default(), store, secret: None, readable_keys: false }
+        Self { rules, clock: None, log: Log::default(), store, secret: None, region: String::new(), readable_keys: false }
     }
 
     /// Tells the time in place of the engine's clock.
@@ -67,6 +68,13 @@ impl Builder {
     /// this limiter alone.
     pub fn secret(mut self, secret: impl Into<Vec<u8>>) -> Self {
         self.secret = Some(secret.into());
+        self
+    }
+
+    /// The region that this process is in: one of the rules' `regions`, whose share of every limit then counts here. A name
+    /// that they do not have is [`Config`](crate::Error::Config).
+    pub fn region(mut self, name: impl Into<String>) -> Self {
+        self.region = name.into();
         self
     }
 
@@ -115,6 +123,8 @@ impl Builder {
             // SAFETY: the secret lives for the call.
             config.call(|config, err| unsafe { sys::rl_config_set_secret(config, lend(secret), err) })?;
         }
+        // SAFETY: the name lives for the call.
+        config.call(|config, err| unsafe { sys::rl_config_set_region(config, lend(self.region.as_bytes()), err) })?;
         let on = self.readable_keys.into();
         // SAFETY: a config of ours.
         config.call(|config, err| unsafe { sys::rl_config_set_readable_keys(config, on, err) })?;

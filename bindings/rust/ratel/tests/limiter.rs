@@ -546,3 +546,14 @@ fn a_queue_and_its_bounds() {
     drop(dropped);
     assert_eq!(l.peek(&orders("a")).unwrap().remaining(), 3);
 }
+
+#[test]
+fn a_region_has_its_share() {
+    let rules = format!("regions: {{eu: 3, us: 2}}\n{RULES}");
+    let limit = |region: &str| {
+        let l = Limiter::builder(Rules::text(&rules, "r")).region(region).build()?;
+        Ok::<u64, Error>(l.peek(&orders("a"))?.limit())
+    };
+    assert_eq!((limit("").unwrap(), limit("eu").unwrap(), limit("us").unwrap()), (5, 3, 2));
+    assert!(matches!(limit("ap"), Err(Error::Config(_))));
+}
