@@ -49,6 +49,7 @@ TEST(Schema, HasTheReadersWords) {
   EXPECT_EQ(WordsOf(definitions.at("on_store_error")), SetOf(kOnStoreErrorWords));
   EXPECT_EQ(WordsOf(definitions.at("local_tier")), SetOf(kLocalTierWords));
   EXPECT_EQ(WordsOf(definitions.at("action")), SetOf(kActionWords));
+  EXPECT_EQ(WordsOf(definitions.at("region")), SetOf(kRegionWords));
 }
 
 TEST(Schema, HasTheReadersBounds) {

@@ -368,13 +368,17 @@ RL_API rl_status rl_config_use_memory(rl_config *config, uint64_t max_keys, rl_e
 /** The host's storage in place of the embedded one. Ownership and errors as rl_config_set_clock. */
 RL_API rl_status rl_config_set_storage(rl_config *config, const rl_storage *storage, rl_error *err);
 
-/** A Redis or Valkey server by URL (docs/redis.md), shared by all processes that have the same secret: rl_config_set_secret has to be called, or rl_registry_create
- *  answers RL_E_CONFIG. A server that is down is no error. RL_E_INVALID_ARGUMENT for a URL that is wrong; RL_E_UNSUPPORTED without RL_FEATURE_REDIS, for rediss:// without RL_FEATURE_TLS, and
- *  for clusters and sentinels. */
+/** A Redis or Valkey server, cluster, or master behind sentinels by URL (docs/redis.md), shared by all processes that have the same secret: rl_config_set_secret has to be called, or rl_registry_create
+ *  answers RL_E_CONFIG. A server that is down is no error. RL_E_INVALID_ARGUMENT for a URL that is wrong; RL_E_UNSUPPORTED without RL_FEATURE_REDIS, and for rediss:// without
+ *  RL_FEATURE_TLS. On a cluster rl_registry_create and the reloads answer RL_E_CONFIG for rules whose limits cannot lie in one slot. */
 RL_API rl_status rl_config_use_redis(rl_config *config, rl_str url, rl_error *err);
 
 /** The secret that keys are hashed with, 16 to 1024 bytes: the same for every process that shares a store. Unset: random, for this registry alone. */
 RL_API rl_status rl_config_set_secret(rl_config *config, rl_str secret, rl_error *err);
+
+/** The region that this process is in: one of the rule set's `regions` (docs/regions.md), whose share of every limit then counts here. Empty: none, limits are whole. A name that the
+ *  rules do not have is RL_E_CONFIG of rl_registry_create and of reloads. */
+RL_API rl_status rl_config_set_region(rl_config *config, rl_str region, rl_error *err);
 
 /** For tests: 1 = a host storage sees key names that can be read, identities included, in place of hashes. */
 RL_API rl_status rl_config_set_readable_keys(rl_config *config, uint32_t on, rl_error *err);
@@ -398,9 +402,15 @@ RL_API rl_status rl_registry_reload(rl_registry *registry, const rl_config *conf
 /** Reads a file (or folder) now and swaps it in as rl_registry_reload does; a bad one (RL_E_CONFIG, RL_E_IO) keeps the old rules, is logged and counted. */
 RL_API rl_status rl_registry_reload_file(rl_registry *registry, rl_str path, rl_error *err);
 
-/** Looks at a file (or folder) every `interval_ms` (0 = 1000, at least 10) on a thread of its own and reloads it when its bytes changed. One file at
- *  a time; an empty path ends it. The first load has to succeed (RL_E_CONFIG, RL_E_IO). */
+/** Looks at a file (or folder) every `interval_ms` (0 = 1000, at least 10) on a thread of its own and reloads it when its bytes changed. One watch at
+ *  a time, of a file or of a key: the newer one ends the other, and so does an empty path. The first load has to succeed (RL_E_CONFIG, RL_E_IO). */
 RL_API rl_status rl_registry_watch(rl_registry *registry, rl_str path, uint32_t interval_ms, rl_error *err);
+
+/** The same for a key that holds the text of a rule file, in a Redis by its URL (docs/redis.md; the registry's storage may be another). `interval_ms`: 0 = 5000, at least 100, a quarter more or less by
+ *  chance. The key is read before this returns: rules at fault are RL_E_CONFIG and nothing is watched. A server that does not answer and a key that is not there are no failure: the rules in force stay,
+ *  it is logged, and the watch goes on. So it is later, too; each text that is refused is logged and counted once. An empty url or key ends the watch. RL_E_INVALID_ARGUMENT and
+ *  RL_E_UNSUPPORTED as rl_config_use_redis. */
+RL_API rl_status rl_registry_watch_redis(rl_registry *registry, rl_str url, rl_str key, uint32_t interval_ms, rl_error *err);
 
 /** The number of the rule set in force: 1 after create, one more with each reload. 0 for NULL. */
 RL_API uint64_t rl_registry_generation(const rl_registry *registry);
