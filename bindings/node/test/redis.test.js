@@ -77,7 +77,9 @@ describe('Redis', { skip: missing() }, () => {
       many.map((one) => one.remaining),
       [4, 1]
     )
-    await assert.rejects(limiters[0].allowAsync({ ...ask('once'), idempotencyId: 7 }), { code: 'RL_E_INVALID_ARGUMENT' })
+    await assert.rejects(limiters[0].allowAsync({ ...ask('once'), idempotencyId: 7 }), {
+      code: 'RL_E_INVALID_ARGUMENT'
+    })
   })
 
   test('rules from a key', async (t) => {

@@ -30,7 +30,15 @@ enum Store {
 impl Builder {
     pub(crate) fn new(rules: Rules) -> Self {
         let store = Store::Memory(0);
-        Self { rules, clock: None, log: Log::default(), store, secret: None, region: String::new(), readable_keys: false }
+        Self {
+            rules,
+            clock: None,
+            log: Log::default(),
+            store,
+            secret: None,
+            region: String::new(),
+            readable_keys: false,
+        }
     }
 
     /// Tells the time in place of the engine's clock.
