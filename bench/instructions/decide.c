@@ -98,17 +98,15 @@ int main(int argc, char **argv) {
   rl_decision decision = RL_DECISION_INIT;
   if (denied) check(rl_allow_rule(registry, rule, keys[0], strlen(keys[0]), LIMIT, START, &decision), "spend");
   rl_decision answers[BATCH];
-  rl_request requests[BATCH];
+  static rl_request requests[KEYS]; /* a batch takes the first */
   rl_http http = RL_HTTP_INIT;
   http.peer = (rl_str){"192.0.2.1", 9};
   char fields[1024];
   uint64_t needed = 0;
   const enum call call = call_of(name);
   long allowed = 0;
-  for (int i = 0; i < BATCH; ++i) {
-    requests[i] = request_of(i, START);
-    answers[i] = decision;
-  }
+  for (int i = 0; i < KEYS; ++i) requests[i] = request_of(i, START);
+  for (int i = 0; i < BATCH; ++i) answers[i] = decision;
   for (long i = 0; i < count; ++i) {
     const int key = denied ? 0 : (int)(i % KEYS);
     const uint64_t now = denied ? START : START + (uint64_t)i * STEP;
@@ -119,11 +117,11 @@ int main(int argc, char **argv) {
       check(rl_allow_many(registry, requests, BATCH, answers, NULL), name);
       decision = answers[0];
     } else {
-      const rl_request request = request_of(key, now);
+      requests[key].now_ns = now;
       if (call == ALLOW) {
-        check(rl_allow(registry, &request, &decision, NULL), name);
+        check(rl_allow(registry, &requests[key], &decision, NULL), name);
       } else {
-        check(rl_allow_http(registry, &request, &http, &decision, fields, sizeof fields, &needed, NULL), name);
+        check(rl_allow_http(registry, &requests[key], &http, &decision, fields, sizeof fields, &needed, NULL), name);
       }
     }
     allowed += decision.allowed;
