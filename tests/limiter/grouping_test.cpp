@@ -127,7 +127,7 @@ TEST(GroupingTest, LimitsThatShareNothingAreRefusedUnlessTheyMayLieByRule) {
   EXPECT_TRUE(by_rule.registry->Check(Rules(kApart)).empty());
   Wander(by_rule, 2000);
   EXPECT_GE(by_rule.distinct(), 4u) << "one place for the rule that shares nothing, many for the other";
-  EXPECT_TRUE(Registry::Check(Rules(kApart), *MakeMemoryStorage({})).empty()) << "one place is one place";
+  EXPECT_TRUE(Registry::Check(Rules(kApart), *MakeMemoryStorage({}), "").empty()) << "one place is one place";
 }
 
 }  // namespace
