@@ -198,23 +198,45 @@ func (c *core) allowWithHost(ctx context.Context, r Request, cost int64) (Decisi
 	return c.decided(status, &out, detail)
 }
 
-// allowAsync parks this goroutine, and no thread, until the answer comes. It releases the core.
-func (c *core) allowAsync(ctx context.Context, r Request, cost int64) (Decision, error) {
-	tag, place := c.asked.begin()
-	if err := c.ask(&r, cost, tag); err != nil {
-		c.asked.withdraw(tag)
+// question is one that was put, whose answer comes later.
+type question struct {
+	core  *core
+	tag   uint32
+	place chan answer
+}
+
+// put asks and does not wait. It keeps the core for the question, and releases it when there is none.
+func (c *core) put(r *Request, cost int64) (*question, error) {
+	q := &question{core: c}
+	q.tag, q.place = c.asked.begin()
+	if err := c.ask(r, cost, q.tag); err != nil {
+		c.asked.withdraw(q.tag)
 		c.release()
-		return Decision{}, err
+		return nil, err
 	}
+	return q, nil
+}
+
+// wait parks this goroutine, and no thread, until the answer comes. To be called once: it releases the core.
+func (q *question) wait(ctx context.Context) (Decision, error) {
 	select {
-	case got := <-place:
-		answers.Put(place)
-		c.release()
-		return got.decision, c.host.caused(failure(got.status, nil))
+	case got := <-q.place:
+		answers.Put(q.place)
+		q.core.release()
+		return got.decision, q.core.host.caused(failure(got.status, nil))
 	case <-ctx.Done():
-		c.asked.giveUp(tag, place, c.release)
+		q.core.asked.giveUp(q.tag, q.place, q.core.release)
 		return Decision{}, ctx.Err()
 	}
+}
+
+// allowAsync puts a question and waits. It releases the core.
+func (c *core) allowAsync(ctx context.Context, r Request, cost int64) (Decision, error) {
+	q, err := c.put(&r, cost)
+	if err != nil {
+		return Decision{}, err
+	}
+	return q.wait(ctx)
 }
 
 func (c *core) ask(r *Request, cost int64, tag uint32) error {

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// AllowMany answers many questions at one instant, in order. Each Decision has its own Err: a request that is refused does
+// AllowMany answers many questions at one instant, in order, and on a server in one go. Each Decision has its own Err: a request that is refused does
 // not hold up the others.
 func (l *Limiter) AllowMany(ctx context.Context, requests []Request) ([]Decision, error) {
 	return l.allowMany(ctx, requests, nil)
@@ -111,24 +111,60 @@ func (c *core) refused(r *Request, cost int64, status C.rl_status) error {
 	return c.host.caused(failure(status, detail))
 }
 
-// allowEach is AllowMany where each question waits for a storage: one after the other, at the instant of the first answer.
+// allowEach is AllowMany where each question waits for a storage. What has an instant is put together with the others and decided in their order;
+// the clock's instant is that of the first answer. A Storage in Go is asked one question after the other, since it may answer in any order.
 func (l *Limiter) allowEach(ctx context.Context, requests []Request, costs []int64) ([]Decision, error) {
 	decisions := make([]Decision, len(requests))
+	put := make([]*question, len(requests))
 	var now time.Time
+	var fatal error
 	for i := range requests {
-		request := requests[i]
+		request, cost := requests[i], costAt(requests, costs, i)
 		if request.Time.IsZero() {
 			request.Time = now
 		}
-		decision, err := l.allow(ctx, &request, costAt(requests, costs, i))
-		if err != nil && (ctx.Err() != nil || errors.Is(err, ErrClosed)) {
-			return nil, err
+		var err error
+		put[i], err = l.put(ctx, &request, cost)
+		if err == nil && (request.Time.IsZero() || put[i].core.host.storage != nil) {
+			decisions[i], err = put[i].wait(ctx)
+			put[i] = nil
+			if err == nil && requests[i].Time.IsZero() {
+				now = decisions[i].Time()
+			}
 		}
-		if err == nil && requests[i].Time.IsZero() {
-			now = decision.Time()
-		}
-		decisions[i] = decision
 		decisions[i].Err = err
+		if fatal = endsMany(ctx, err); fatal != nil {
+			break
+		}
+	}
+	for i, q := range put {
+		if q == nil {
+			continue
+		}
+		decision, err := q.wait(ctx)
+		decisions[i], decisions[i].Err = decision, err
+		if fatal == nil {
+			fatal = endsMany(ctx, err)
+		}
+	}
+	if fatal != nil {
+		return nil, fatal
 	}
 	return decisions, nil
+}
+
+// endsMany is the error when it is not about one request but about all.
+func endsMany(ctx context.Context, err error) error {
+	if err != nil && (ctx == nil || ctx.Err() != nil || errors.Is(err, ErrClosed)) {
+		return err
+	}
+	return nil
+}
+
+func (l *Limiter) put(ctx context.Context, request *Request, cost int64) (*question, error) {
+	c, err := l.enterWith(ctx, request, cost)
+	if err != nil {
+		return nil, err
+	}
+	return c.put(request, cost)
 }

@@ -111,6 +111,52 @@ func TestRedisIdempotencyID(t *testing.T) {
 	}
 }
 
+func TestRedisAllowManyIsDecidedInOrder(t *testing.T) {
+	l := newRedisLimiter(t, redisURL(t))
+	for name, at := range map[string]time.Time{"clock": {}, "stated": time.Now()} {
+		requests := make([]Request, 7)
+		for i := range requests {
+			requests[i] = Request{Method: "POST", Path: "/orders", User: name, Time: at}
+		}
+		requests[3].Cost = -1
+		many, err := l.AllowMany(background, requests)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, remaining := range []uint64{4, 3, 2, 0, 1, 0, 0} {
+			wantErr, allowed := i == 3, i != 3 && i != 6
+			if (many[i].Err != nil) != wantErr || many[i].Allowed != allowed || many[i].Remaining != remaining {
+				t.Errorf("%s, %d: %+v", name, i, many[i])
+			}
+		}
+	}
+}
+
+func TestRedisAllowManyPutsAllAtOnce(t *testing.T) {
+	l := newRedisLimiter(t, strings.Replace(silentURL(t), "=300", "=20000", 1))
+	requests := make([]Request, 50)
+	for i := range requests {
+		requests[i] = Request{Path: "/orders", Time: time.Now()}
+	}
+	ctx, cancel := context.WithCancel(background)
+	defer cancel()
+	ended := make(chan error)
+	go func() {
+		_, err := l.AllowMany(ctx, requests)
+		ended <- err
+	}()
+	for n := 0; n < 6000 && l.core.asked.open() < len(requests); n++ {
+		time.Sleep(time.Millisecond)
+	}
+	if open := l.core.asked.open(); open != len(requests) {
+		t.Errorf("%d questions are on the way", open)
+	}
+	cancel()
+	if err := <-ended; !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+}
+
 // put writes a text under a key of the server behind a URL of redisURL.
 func put(t *testing.T, url, key, text string) {
 	t.Helper()
