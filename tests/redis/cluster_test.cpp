@@ -12,6 +12,7 @@
 #include "redis/load.hpp"
 #include "redis/support.hpp"
 #include "storage/redis/exchange.hpp"
+#include "storage/redis/key_client.hpp"
 #include "storage/redis/slot.hpp"
 
 namespace ratel::test {
@@ -270,6 +271,23 @@ TEST_P(ExactlyInACluster, TheLimitFromManyProcesses) {
   close(counts[0]);
   close(counts[1]);
   EXPECT_EQ(total, 200);
+}
+
+TEST(Cluster, AKeyIsReadAndWrittenWhereItsSlotIs) {
+  RedisCluster& cluster = Shared();
+  auto client = redis::KeyClient::Make(*redis::ParseUrl(cluster.url("")));
+  ASSERT_TRUE(client);
+  std::set<size_t> used;
+  for (const std::string key : {"rules", "rules-1", "rules-2", "rules-3", "rules-4", "rules-5"}) {
+    ASSERT_FALSE((*client)->Set(key, "of " + key).has_value()) << key;
+    const size_t owner = RedisCluster::FirstOwner(redis::SlotOf(key));
+    used.insert(owner);
+    EXPECT_EQ(cluster.node(owner).Do({"GET", key}), "of " + key);
+    const auto got = (*client)->Get(key);
+    ASSERT_TRUE(got) << key;
+    EXPECT_EQ(*got, "of " + key);
+  }
+  EXPECT_EQ(used.size(), RedisCluster::kMasters);
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include "redis/peer.hpp"
 #include "redis/support.hpp"
 #include "storage/redis/exchange.hpp"
+#include "storage/redis/key_client.hpp"
 
 namespace ratel::test {
 namespace {
@@ -155,6 +156,23 @@ TEST(Sentinel, AMasterThatIsNoneIsNotUsed) {
   EXPECT_TRUE(Eventually([&] { return heard.Mentions("it is no master"); })) << heard.all();
   watched.replica.Do({"REPLICAOF", "NO", "ONE"});
   EXPECT_TRUE(Eventually([&] { return Spend(*storage) == Status::kOk; }));
+}
+
+TEST(Sentinel, AKeyIsReadAndWrittenOnTheMaster) {
+  Watched watched(1);
+  ASSERT_TRUE(Eventually([&] { return watched.Ready(); }));
+  auto client = redis::KeyClient::Make(*redis::ParseUrl(watched.url("")));
+  ASSERT_TRUE(client);
+  EXPECT_FALSE((*client)->Set("rules", "text").has_value());
+  EXPECT_EQ(watched.master.Do({"GET", "rules"}), "text");
+  const auto got = (*client)->Get("rules");
+  ASSERT_TRUE(got);
+  EXPECT_EQ(*got, "text");
+  redis::Options other = *redis::ParseUrl(watched.url(""));
+  other.master = "nobody";
+  const auto unknown = (*redis::KeyClient::Make(other))->Get("rules");
+  ASSERT_FALSE(unknown);
+  EXPECT_EQ(unknown.error().message, "it knows no master \"nobody\"");
 }
 
 }  // namespace

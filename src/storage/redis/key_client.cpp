@@ -1,12 +1,13 @@
 #include "storage/redis/key_client.hpp"
 
 #include <atomic>
-#include <charconv>
 #include <chrono>
 #include <utility>
 
 #include "storage/redis/command.hpp"
 #include "storage/redis/enquiry.hpp"
+#include "storage/redis/sentinel.hpp"
+#include "storage/redis/slot_map.hpp"
 #include "storage/redis/surroundings.hpp"
 
 namespace ratel::redis {
@@ -17,20 +18,6 @@ constexpr std::chrono::milliseconds kGlance{20};
 
 Error Unanswered(std::string why) { return {Status::kIo, std::move(why), {}, {}, {}}; }
 
-/// Where a cluster's "MOVED slot host:port" points; an empty host is the one that was asked.
-std::optional<Place> MovedTo(std::string_view error, const Place& asked) {
-  if (!error.starts_with("MOVED ")) return std::nullopt;
-  const std::string_view target = error.substr(error.rfind(' ') + 1);
-  const size_t colon = target.rfind(':');
-  if (colon == std::string_view::npos) return std::nullopt;
-  Place place;
-  place.host = colon == 0 ? asked.host : std::string(target.substr(0, colon));
-  const std::string_view port = target.substr(colon + 1);
-  const auto [end, fault] = std::from_chars(port.data(), port.data() + port.size(), place.port);
-  if (fault != std::errc() || end != port.data() + port.size() || place.port == 0) return std::nullopt;
-  return place;
-}
-
 }  // namespace
 
 struct KeyClient::Impl {
@@ -39,20 +26,37 @@ struct KeyClient::Impl {
 
   /// Of the first server that answers, or whom that one names.
   Enquiry::Result Ask(const std::string& command) {
+    const bool behind_sentinels = around.options.deployment == Deployment::kSentinel;
     Enquiry::Result last;
     for (const Place& place : around.options.places) {
-      last = AskOne(place, command);
-      if (const auto moved = MovedTo(last.fault, place)) last = AskOne(*moved, command);
+      last = behind_sentinels ? AskMaster(place, command) : AskServer(place, command);
+      if (const auto moved = ReadRedirection(last.fault, place); moved && moved->moved)
+        last = AskServer(moved->place, command);
       if (last.reply != nullptr || stopping) break;
     }
     return last;
   }
 
-  Enquiry::Result AskOne(const Place& place, const std::string& command) {
+  /// Of the master that a sentinel names.
+  Enquiry::Result AskMaster(const Place& sentinel, const std::string& command) {
+    const Options& options = around.options;
+    Enquiry::Result named =
+        AskOne(sentinel, {options.sentinel_user, options.sentinel_password}, AskForMaster(options.master), 1);
+    if (named.reply == nullptr) return named;
+    const auto master = ReadMaster(*named.reply);
+    if (!master) return {nullptr, UnknownMaster(options.master)};
+    return AskServer(*master, command);
+  }
+
+  Enquiry::Result AskServer(const Place& place, const std::string& command) {
     const Options& options = around.options;
     const bool selects = options.database != 0;
     const std::string words = (selects ? MakeCommand({"SELECT", std::to_string(options.database)}) : "") + command;
-    enquiry.Begin(place, {options.user, options.password}, words, selects ? 2 : 1);
+    return AskOne(place, {options.user, options.password}, words, selects ? 2 : 1);
+  }
+
+  Enquiry::Result AskOne(const Place& place, const Login& login, const std::string& words, size_t commands) {
+    enquiry.Begin(place, login, words, commands);
     while (!stopping) {
       enquiry.Tick(Clock::now());
       enquiry.Flush();
@@ -71,8 +75,6 @@ struct KeyClient::Impl {
 };
 
 Result<std::unique_ptr<KeyClient>> KeyClient::Make(const Options& options) {
-  if (options.deployment == Deployment::kSentinel)
-    return Error{Status::kUnsupported, "a key is not read behind sentinels: name the server", {}, {}, {}};
   std::shared_ptr<const TlsContext> tls;
   if (options.tls) {
     auto made = TlsContext::Make(options);

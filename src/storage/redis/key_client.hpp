@@ -14,7 +14,7 @@ namespace ratel::redis {
 /// One thread at a time, but for Stop.
 class KeyClient {
  public:
-  /// kConfig when a TLS file cannot be used, kUnsupported for sentinels.
+  /// kConfig when a TLS file cannot be used.
   static Result<std::unique_ptr<KeyClient>> Make(const Options& options);
   ~KeyClient();
   KeyClient(const KeyClient&) = delete;

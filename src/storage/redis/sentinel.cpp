@@ -13,8 +13,13 @@ namespace {
 
 constexpr std::chrono::seconds kPeriod{10};
 
-/// [host, port], both as text.
-std::optional<Place> ReadAddress(const redisReply& reply) {
+}  // namespace
+
+std::string AskForMaster(std::string_view name) { return MakeCommand({"SENTINEL", "GET-MASTER-ADDR-BY-NAME", name}); }
+
+std::string UnknownMaster(std::string_view name) { return "it knows no master \"" + std::string(name) + "\""; }
+
+std::optional<Place> ReadMaster(const redisReply& reply) {
   if (reply.type != REDIS_REPLY_ARRAY || reply.elements != 2) return std::nullopt;
   Place place;
   place.host = TextOf(*reply.element[0]);
@@ -25,12 +30,10 @@ std::optional<Place> ReadAddress(const redisReply& reply) {
   return place;
 }
 
-}  // namespace
-
 Sentinel::Sentinel(Surroundings& surroundings)
     : around_(surroundings),
       scout_(surroundings, *this, {surroundings.options.sentinel_user, surroundings.options.sentinel_password},
-             MakeCommand({"SENTINEL", "GET-MASTER-ADDR-BY-NAME", surroundings.options.master}), kPeriod) {}
+             AskForMaster(surroundings.options.master), kPeriod) {}
 
 bool Sentinel::Accepts(Clock::time_point now) const noexcept {
   return master_ == nullptr ? !in_vain_ : master_->Accepts(now);
@@ -48,9 +51,9 @@ void Sentinel::Suspect(const Place& server) {
 }
 
 bool Sentinel::OnFound(const redisReply& reply, const Place& asked, std::string& fault) {
-  const auto place = ReadAddress(reply);
+  const auto place = ReadMaster(reply);
   if (!place) {
-    fault = "it knows no master \"" + around_.options.master + "\"";
+    fault = UnknownMaster(around_.options.master);
     return false;
   }
   in_vain_ = false;

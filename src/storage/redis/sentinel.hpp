@@ -6,7 +6,9 @@
 
 #include <deque>
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "storage/redis/scout.hpp"
@@ -14,6 +16,11 @@
 #include "storage/redis/topology.hpp"
 
 namespace ratel::redis {
+
+/// What a sentinel is asked, [host, port] as it answers (both as text), and what is said when it does not.
+std::string AskForMaster(std::string_view name);
+std::optional<Place> ReadMaster(const redisReply& reply);
+std::string UnknownMaster(std::string_view name);
 
 class Sentinel final : public Topology, private Scout::Client {
  public:
