@@ -21,6 +21,8 @@ static_assert(static_cast<int>(PathMatch::kExact) == RL_MATCH_EXACT);
 static_assert(static_cast<int>(PathMatch::kLiteral) == RL_MATCH_LITERAL);
 static_assert(static_cast<int>(OnStoreError::kOpen) == RL_ON_ERROR_OPEN);
 static_assert(static_cast<int>(OnStoreError::kClosed) == RL_ON_ERROR_CLOSED);
+static_assert(static_cast<int>(LocalTier::kDenials) == RL_LOCAL_TIER_DENIALS);
+static_assert(static_cast<int>(LocalTier::kLeases) == RL_LOCAL_TIER_LEASES);
 static_assert(static_cast<int>(Action::kBlock) == RL_ACTION_BLOCK);
 static_assert(static_cast<int>(Action::kUnlimited) == RL_ACTION_UNLIMITED);
 
@@ -147,6 +149,9 @@ rl_status CheckFields(const rl_rule& in, const ErrorOut& error) {
   if (status == RL_OK) status = CheckRange(in.action, RL_ACTION_LIMIT, RL_ACTION_UNLIMITED, "rule.action", error);
   if (status == RL_OK) status = CheckRange(in.shadow, 0, 1, "rule.shadow", error);
   if (status == RL_OK) status = CheckRange(in.is_default, 0, 1, "rule.is_default", error);
+  if (status == RL_OK)
+    status = CheckRange(in.local_tier, RL_LOCAL_TIER_NONE, RL_LOCAL_TIER_LEASES, "rule.local_tier", error);
+  if (status == RL_OK) status = CheckRange(in.region_global, 0, 1, "rule.region_global", error);
   if (status == RL_OK) status = CheckBytes(in.name, "rule.name", error);
   if (status == RL_OK) status = CheckBytes(in.method, "rule.method", error);
   if (status == RL_OK) status = CheckBytes(in.path, "rule.path", error);
@@ -168,6 +173,8 @@ rl_status ReadRule(const rl_rule* at, Rule& out, std::vector<Error>& faults, con
   out.shadow = in->shadow == 1;
   out.is_default = in->is_default == 1;
   out.cost = in->cost == 0 ? 1 : in->cost;
+  out.local_tier = static_cast<LocalTier>(in->local_tier);
+  out.is_global = in->region_global == 1;
   out.file = "<rule>";
   if (const rl_status status = ReadConditions(*in, out, error)) return status;
   return ReadLimits(*in, out, faults, error);

@@ -29,7 +29,7 @@ inline constexpr uint32_t kFirstSize<rl_storage> = 64;
 template <>
 inline constexpr uint32_t kFirstSize<rl_limit> = 88;
 template <>
-inline constexpr uint32_t kFirstSize<rl_rule> = 112;
+inline constexpr uint32_t kFirstSize<rl_rule> = 120;
 template <>
 inline constexpr uint32_t kFirstSize<rl_metrics> = 152;
 template <>

@@ -230,6 +230,16 @@ const (
 	OnErrorClosed OnStoreError = C.RL_ON_ERROR_CLOSED
 )
 
+// LocalTier says what a rule decides without asking a shared store (docs/local-tier.md).
+type LocalTier uint32
+
+// The tiers: nothing, denials whose end is known, and these with units paid for in advance.
+const (
+	LocalTierNone    LocalTier = C.RL_LOCAL_TIER_NONE
+	LocalTierDenials LocalTier = C.RL_LOCAL_TIER_DENIALS
+	LocalTierLeases  LocalTier = C.RL_LOCAL_TIER_LEASES
+)
+
 // Action of a rule.
 type Action uint32
 
@@ -253,6 +263,8 @@ type Rule struct {
 	Cost         uint64 // units of a request that states none
 	When         []Attribute
 	Limits       []Limit
+	LocalTier    LocalTier
+	RegionGlobal bool // its limits are whole in every region
 }
 
 // Limit is one limit of a rule.
@@ -297,6 +309,8 @@ func (b *builder) addRule(rule *Rule) error {
 		when:           when,
 		when_count:     C.uint64_t(len(rule.When)),
 		limit_count:    C.uint64_t(len(limits)),
+		local_tier:     C.uint32_t(rule.LocalTier),
+		region_global:  C.uint32_t(flag(rule.RegionGlobal)),
 	}
 	if len(limits) > 0 {
 		pins.Pin(&limits[0])

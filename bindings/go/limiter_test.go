@@ -228,7 +228,7 @@ func TestWaitHonoursTheContext(t *testing.T) {
 
 func TestRulesInCode(t *testing.T) {
 	l, err := New(FromRules(
-		Rule{Name: "api", Method: "GET", Path: "/api", PathMatch: MatchExact, OnStoreError: OnErrorOpen, Cost: 2,
+		Rule{Name: "api", Method: "GET", Path: "/api", PathMatch: MatchExact, OnStoreError: OnErrorOpen, Cost: 2, LocalTier: LocalTierDenials,
 			When:   []Attribute{{"plan", "pro"}, {"region", "eu"}},
 			Limits: []Limit{{Name: "mine", Scope: "user", Algorithm: SlidingCounter, Limit: 4, Window: time.Hour}, {Scope: "global", Algorithm: TokenBucket, Limit: 100, Window: time.Second, Burst: 10}}},
 		Rule{Name: "rest", Default: true, Action: ActionBlock},
@@ -241,6 +241,9 @@ func TestRulesInCode(t *testing.T) {
 	d := mustAllow(t, l, pro)
 	if d.Cost != 2 || d.Remaining != 2 || d.LimitCount != 2 || l.LimitName(d.LimitID) != "mine" || d.Window() != time.Hour {
 		t.Errorf("%+v", d)
+	}
+	if told, err := l.Explain(background, pro, 0); err != nil || !strings.Contains(told, "local tier denials") {
+		t.Errorf("%s, %v", told, err)
 	}
 	if d := mustAllow(t, l, Request{Method: "GET", Path: "/api/x", User: "u"}); d.Reason != ReasonBlocked {
 		t.Errorf("%+v", d)

@@ -332,6 +332,10 @@ typedef struct rl_limit {
 #define RL_ACTION_BLOCK 1
 #define RL_ACTION_UNLIMITED 2
 
+#define RL_LOCAL_TIER_NONE 0
+#define RL_LOCAL_TIER_DENIALS 1
+#define RL_LOCAL_TIER_LEASES 2
+
 /** One rule, for hosts that build their rule set in code. */
 typedef struct rl_rule {
   uint32_t struct_size;
@@ -348,9 +352,11 @@ typedef struct rl_rule {
   uint64_t when_count;
   const rl_limit *limits; /* elements are limits[0].struct_size bytes apart */
   uint64_t limit_count;
+  uint32_t local_tier;    /* RL_LOCAL_TIER_*: what is decided without a shared store */
+  uint32_t region_global; /* 1 = its limits are whole in every region */
 } rl_rule;
 
-#define RL_RULE_INIT {sizeof(rl_rule), 0, 0, 0, 0, 0, {0, 0}, {0, 0}, {0, 0}, 0, 0, 0, 0, 0}
+#define RL_RULE_INIT {sizeof(rl_rule), 0, 0, 0, 0, 0, {0, 0}, {0, 0}, {0, 0}, 0, 0, 0, 0, 0, 0, 0}
 
 /** Adds one rule; faults as in rl_config_load_text, with `file` "<rule>" and no line. */
 RL_API rl_status rl_config_add_rule(rl_config *config, const rl_rule *rule, rl_error *err);

@@ -169,6 +169,39 @@ static void rules_made_in_code_decide(void **state) {
   rl_config_destroy(config);
 }
 
+static void a_rule_made_in_code_has_its_tier_and_region(void **state) {
+  (void)state;
+  const rl_limit limit = limit_of("user", 8);
+  rl_rule rule = rule_of("shared", "/shared", &limit, 1);
+  rl_rule whole = rule_of("whole", "/whole", &limit, 1);
+  whole.local_tier = RL_LOCAL_TIER_LEASES;
+  whole.region_global = 1;
+  rl_config *config = empty_config();
+  rl_error err = RL_ERROR_INIT;
+  assert_int_equal(RL_OK, rl_config_load_text(config, BYTES("regions: {eu: 1, us: 3}"), BYTES("regions"), &err));
+  assert_int_equal(RL_OK, rl_config_add_rule(config, &rule, &err));
+  assert_int_equal(RL_OK, rl_config_add_rule(config, &whole, &err));
+  assert_int_equal(RL_OK, rl_config_set_region(config, BYTES("eu"), &err));
+  rl_registry *registry = NULL;
+  assert_int_equal(RL_OK, rl_registry_create(config, &registry, &err));
+  rl_request request = RL_REQUEST_INIT;
+  rl_decision decision = RL_DECISION_INIT;
+  char told[4096];
+  uint64_t needed = 0;
+  request.path = BYTES("/shared");
+  assert_int_equal(RL_OK, rl_peek(registry, &request, &decision, &err));
+  assert_int_equal(2, decision.limit);
+  assert_int_equal(RL_OK, rl_explain(registry, &request, 0, told, sizeof told, &needed, &err));
+  assert_false(contains(told, needed, "local tier"));
+  request.path = BYTES("/whole");
+  assert_int_equal(RL_OK, rl_peek(registry, &request, &decision, &err));
+  assert_int_equal(8, decision.limit);
+  assert_int_equal(RL_OK, rl_explain(registry, &request, 0, told, sizeof told, &needed, &err));
+  assert_true(contains(told, needed, "local tier leases"));
+  rl_registry_destroy(registry);
+  rl_config_destroy(config);
+}
+
 static void overrides_made_in_code_apply(void **state) {
   (void)state;
   rl_override overrides[] = {{BYTES("vip"), 50, 0, 0}, {BYTES("slow"), 0, 2 * SECOND, 1}};
@@ -316,6 +349,8 @@ static void values_that_no_rule_has(void **state) {
   REFUSED(path_match, 3);
   REFUSED(on_store_error, 3);
   REFUSED(action, 3);
+  REFUSED(local_tier, 3);
+  REFUSED(region_global, 2);
   REFUSED(shadow, 2);
   REFUSED(is_default, 2);
   REFUSED(limits, NULL);
@@ -546,6 +581,7 @@ int main(void) {
       cmocka_unit_test(a_file_and_a_folder),
       cmocka_unit_test(a_file_that_is_not_there_leaves_the_config_usable),
       cmocka_unit_test(rules_made_in_code_decide),
+      cmocka_unit_test(a_rule_made_in_code_has_its_tier_and_region),
       cmocka_unit_test(overrides_made_in_code_apply),
       cmocka_unit_test(a_rule_made_in_code_that_is_hidden_is_refused),
       cmocka_unit_test(an_empty_text_is_refused_whatever_its_pointer),

@@ -63,6 +63,9 @@ pub const RL_MATCH_EXACT: u32 = 2;
 pub const RL_ON_ERROR_LOCAL: u32 = 0;
 pub const RL_ON_ERROR_OPEN: u32 = 1;
 pub const RL_ON_ERROR_CLOSED: u32 = 2;
+pub const RL_LOCAL_TIER_NONE: u32 = 0;
+pub const RL_LOCAL_TIER_DENIALS: u32 = 1;
+pub const RL_LOCAL_TIER_LEASES: u32 = 2;
 
 pub const RL_ACTION_LIMIT: u32 = 0;
 pub const RL_ACTION_BLOCK: u32 = 1;

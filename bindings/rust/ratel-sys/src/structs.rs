@@ -289,6 +289,8 @@ pub struct rl_rule {
     pub when_count: u64,
     pub limits: *const rl_limit,
     pub limit_count: u64,
+    pub local_tier: u32,
+    pub region_global: u32,
 }
 
 impl rl_rule {
@@ -307,6 +309,8 @@ impl rl_rule {
         when_count: 0,
         limits: null(),
         limit_count: 0,
+        local_tier: 0,
+        region_global: 0,
     };
 }
 

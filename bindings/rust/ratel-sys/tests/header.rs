@@ -106,7 +106,7 @@ fn layout() -> String {
         }
         rl_rule {
             struct_size, path_match, on_store_error, action, shadow, is_default, name, method, path, cost, when,
-            when_count, limits, limit_count
+            when_count, limits, limit_count, local_tier, region_global
         }
         rl_metrics {
             struct_size, reserved, requests, allowed, denied, never_fits, blocked, shadow_denied, no_rule,

@@ -60,7 +60,7 @@ pub use limiter::Limiter;
 pub use log::LogLevel;
 pub use queue::{Answer, CompletionQueue};
 pub use request::{Attribute, COST_OF_RULE, LimitId, Request, RuleId};
-pub use rules::{Action, Algorithm, Limit, OnStoreError, Override, PathMatch, Rule, Rules};
+pub use rules::{Action, Algorithm, Limit, LocalTier, OnStoreError, Override, PathMatch, Rule, Rules};
 pub use storage::{AsyncOperation, Change, Changes, Offers, Operation, Storage};
 pub use tell::{HeaderFields, Metrics, Origin, RuleMetrics, TextForm};
 pub use version::{Features, VERSION, engine_version, features};

@@ -47,6 +47,19 @@ pub enum OnStoreError {
     Closed = sys::RL_ON_ERROR_CLOSED,
 }
 
+/// What a rule decides without asking a shared store (`docs/local-tier.md`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(u32)]
+pub enum LocalTier {
+    /// Nothing.
+    #[default]
+    None = sys::RL_LOCAL_TIER_NONE,
+    /// Denials whose end is known.
+    Denials = sys::RL_LOCAL_TIER_DENIALS,
+    /// These, and requests on hot keys, from units paid for in advance.
+    Leases = sys::RL_LOCAL_TIER_LEASES,
+}
+
 /// What a rule does.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(u32)]
@@ -85,6 +98,10 @@ pub struct Rule {
     pub when: Vec<(String, String)>,
     /// What it limits.
     pub limits: Vec<Limit>,
+    /// What is decided without asking a shared store.
+    pub local_tier: LocalTier,
+    /// Its limits are whole in every region.
+    pub region_global: bool,
 }
 
 /// One limit of a rule.
@@ -264,6 +281,8 @@ impl Config {
             when_count: when.len() as u64,
             limits: limits.as_ptr(),
             limit_count: limits.len() as u64,
+            local_tier: rule.local_tier as u32,
+            region_global: rule.region_global.into(),
             ..sys::rl_rule::INIT
         };
         // SAFETY: all that `raw` points to lives for the call.

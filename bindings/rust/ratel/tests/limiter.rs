@@ -198,6 +198,7 @@ fn rules_in_code() {
         path_match: PathMatch::Exact,
         on_store_error: OnStoreError::Open,
         cost: 2,
+        local_tier: LocalTier::Denials,
         when: vec![("plan".into(), "pro".into()), ("region".into(), "eu".into())],
         limits,
         ..Rule::default()
@@ -211,6 +212,8 @@ fn rules_in_code() {
     assert_eq!(d.window(), Duration::from_secs(3600));
     assert_eq!(allow(&l, &Request::new("GET", "/api").user("vip").attributes(&facts)).limit_count(), 2);
     assert_eq!(l.peek(&Request::new("GET", "/api").user("vip").attributes(&facts)).unwrap().limit(), 100);
+    let told = l.explain(&Request::new("GET", "/api").user("u").attributes(&facts), TextForm::Lines).unwrap();
+    assert!(told.contains("local tier denials"), "{told}");
     let d = allow(&l, &Request::new("GET", "/api/x").user("u"));
     assert_eq!(d.reason(), Reason::Blocked);
     let names: Vec<_> = l.rules().into_iter().map(|rule| l.rule_name(rule).to_string()).collect();
