@@ -58,18 +58,6 @@ const char* ToWord(OnStoreError policy) {
   return "";
 }
 
-const char* ToWord(LocalTier tier) {
-  switch (tier) {
-    case LocalTier::kNone:
-      return "none";
-    case LocalTier::kDenials:
-      return "denials";
-    case LocalTier::kLeases:
-      return "leases";
-  }
-  return "";
-}
-
 const char* ToWord(PathMatch match) {
   switch (match) {
     case PathMatch::kPrefix:
@@ -134,7 +122,7 @@ Json ToJson(const Rule& rule) {
                {"default", rule.is_default},
                {"action", ToWord(rule.action)},
                {"on_store_error", ToWord(rule.on_store_error)},
-               {"local_tier", ToWord(rule.local_tier)},
+               {"local_tier", ratel::ToText(rule.local_tier)},
                {"shadow", rule.shadow},
                {"cost", rule.cost},
                {"limits", Json::array()}};

@@ -88,10 +88,10 @@ class AsyncDecision final : public Completion {
       End();
       return Status::kOk;
     }
-    if (impl_.storage->wants_names()) {
-      NameCharges(impl_.hasher, *snapshot_, *request_, impl_.readable_keys, buffer_.charges.From(0),
-                  buffer_.uses.From(0), names_);
-    }
+    if (const Status status =
+            impl_.SetNames(*snapshot_, *request_, buffer_.charges.From(0), buffer_.uses.From(0), names_);
+        status != Status::kOk)
+      return status;
     operation_.charges = buffer_.charges.From(0);
     operation_.now = FloorToMicros(now_ns_);
     operation_.id = IdOf(impl_.hasher, *request_, operation_.charges);

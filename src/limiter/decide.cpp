@@ -66,16 +66,21 @@ bool Registry::Impl::DecideWithoutLimits(const Snapshot& snapshot, const Matched
   return false;
 }
 
+Status Registry::Impl::SetNames(const Snapshot& snapshot, const Request& request, std::span<Charge> charges,
+                                std::span<const LimitUse> uses, std::string& names) noexcept {
+  if (!storage->wants_names()) return Status::kOk;
+  try {
+    NameCharges(hasher, snapshot, request, readable_keys, charges, uses, names);
+    return Status::kOk;
+  } catch (const std::bad_alloc&) {
+    return Status::kNoMemory;
+  }
+}
+
 Status Registry::Impl::ApplyNamed(const Snapshot& snapshot, const Request& request, ChargeBuffer& buffer, size_t first,
                                   Operation& operation, std::string& names) noexcept {
-  if (storage->wants_names()) {
-    try {
-      NameCharges(hasher, snapshot, request, readable_keys, buffer.charges.From(first), buffer.uses.From(first), names);
-    } catch (const std::bad_alloc&) {
-      return Status::kNoMemory;
-    }
-  }
-  return storage->Apply(operation);
+  const Status status = SetNames(snapshot, request, buffer.charges.From(first), buffer.uses.From(first), names);
+  return status == Status::kOk ? storage->Apply(operation) : status;
 }
 
 Status Registry::Impl::DecideSingle(const Snapshot& snapshot, const CompiledRule& rule, const Identity& identity,

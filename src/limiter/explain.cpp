@@ -49,18 +49,6 @@ const char* ToText(Source source) noexcept {
   return "";
 }
 
-const char* ToText(LocalTier tier) noexcept {
-  switch (tier) {
-    case LocalTier::kNone:
-      return "none";
-    case LocalTier::kDenials:
-      return "denials";
-    case LocalTier::kLeases:
-      return "leases";
-  }
-  return "";
-}
-
 const char* ToText(Matcher::PassedOver::Why why) noexcept {
   switch (why) {
     case Matcher::PassedOver::Why::kMethod:

@@ -88,13 +88,8 @@ Status Registry::Impl::SettleFallback(const Snapshot& snapshot, const Request& r
                                       Operation& operation) noexcept {
   const auto uses = buffer.uses.From(0);
   std::string names;
-  if (storage->wants_names()) {
-    try {
-      NameCharges(hasher, snapshot, request, readable_keys, operation.charges, uses, names);
-    } catch (const std::bad_alloc&) {
-      return Status::kNoMemory;
-    }
-  }
+  if (const Status status = SetNames(snapshot, request, operation.charges, uses, names); status != Status::kOk)
+    return status;
   for (size_t i = 0; i < uses.size(); ++i) {
     Charge& charge = operation.charges[i];
     if (operation.actual < charge.cost)

@@ -79,6 +79,9 @@ struct Registry::Impl {
   Status Settle(const Snapshot& snapshot, const Request& request, const Decision& decision, uint64_t actual,
                 uint64_t now_ns, Decision& out) noexcept;
   Status Reset(const Snapshot& snapshot, const Request& request) noexcept;
+  /// Sets Charge::name where the store wants it; the views point into `names`.
+  Status SetNames(const Snapshot& snapshot, const Request& request, std::span<Charge> charges,
+                  std::span<const LimitUse> uses, std::string& names) noexcept;
   Status ApplyNamed(const Snapshot& snapshot, const Request& request, ChargeBuffer& buffer, size_t first,
                     Operation& operation, std::string& names) noexcept;
 

@@ -30,4 +30,16 @@ std::string ToText(const Scope& scope) {
   return text;
 }
 
+const char* ToText(LocalTier tier) noexcept {
+  switch (tier) {
+    case LocalTier::kNone:
+      return "none";
+    case LocalTier::kDenials:
+      return "denials";
+    case LocalTier::kLeases:
+      return "leases";
+  }
+  return "";
+}
+
 }  // namespace ratel

@@ -46,6 +46,8 @@ enum class PathMatch : uint8_t { kPrefix, kLiteral, kExact };
 enum class OnStoreError : uint8_t { kLocal, kOpen, kClosed };
 /// What a process may decide without asking a shared store: each includes the one before.
 enum class LocalTier : uint8_t { kNone, kDenials, kLeases };
+/// As rule files say it.
+const char* ToText(LocalTier tier) noexcept;
 enum class Action : uint8_t { kLimit, kBlock, kUnlimited };
 
 struct Condition {

@@ -47,6 +47,16 @@ struct SingleCharge {
   uint16_t version;
   uint64_t cost;
   Hash128 key;
+
+  Charge Whole() const noexcept {
+    Charge charge;
+    charge.numbers = numbers;
+    charge.history = history;
+    charge.version = version;
+    charge.cost = cost;
+    charge.key = key;
+    return charge;
+  }
 };
 
 /// More limits than this on one request are refused.
@@ -101,12 +111,7 @@ class Storage {
 
   /// Apply for one charge, to spend, of which nothing but the outcome is wanted: almost every request on a store that is_local().
   virtual Status SpendSingle(const SingleCharge& single, Micros now, Outcome& outcome) noexcept {
-    Charge charge;
-    charge.numbers = single.numbers;
-    charge.history = single.history;
-    charge.version = single.version;
-    charge.cost = single.cost;
-    charge.key = single.key;
+    Charge charge = single.Whole();
     Operation operation{{&charge, 1}, now, Mode::kSpend};
     const Status status = Apply(operation);
     outcome = charge.outcome;

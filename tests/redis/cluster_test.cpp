@@ -1,9 +1,6 @@
 // The storage on a Redis Cluster while all is well, and while slots move.
 #include "redis/cluster.hpp"
 
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include <atomic>
 #include <set>
 #include <thread>
@@ -18,11 +15,6 @@
 namespace ratel::test {
 namespace {
 
-const Versions& Hourly() {
-  static const Versions versions({Make(Algorithm::kFixedWindow, 1'000'000, 3'600'000'000)});
-  return versions;
-}
-
 /// A charge whose keys lie under a tag of their own.
 Charge Tagged(uint32_t group, uint64_t key = 1) {
   Charge charge = ChargeFor(Hourly(), 0, key);
@@ -31,11 +23,6 @@ Charge Tagged(uint32_t group, uint64_t key = 1) {
 }
 
 uint16_t SlotOfGroup(uint32_t group) { return redis::SlotOf(redis::KeyName({}, Tagged(group))); }
-
-uint64_t Spent(Storage& storage, Charge charge) {
-  EXPECT_TRUE(Eventually([&] { return ApplyOne(storage, charge, kStart, Mode::kPeek) == Status::kOk; }));
-  return 1'000'000 - charge.outcome.remaining;
-}
 
 /// Shared by the tests that leave it as it was.
 RedisCluster& Shared() {
@@ -239,38 +226,10 @@ class ExactlyInACluster : public testing::TestWithParam<Algorithm> {};
 INSTANTIATE_TEST_SUITE_P(All, ExactlyInACluster, testing::ValuesIn(kAlgorithms),
                          [](const auto& each) { return std::string(ToText(each.param)); });
 
-int Admitted(Storage& storage, const Versions& versions, int tries) {
-  int admitted = 0;
-  for (int i = 0; i < tries; ++i) {
-    Charge charge = ChargeFor(versions, 0, 1);
-    if (ApplyOne(storage, charge) == Status::kOk) admitted += charge.outcome.allowed;
-  }
-  return admitted;
-}
-
 TEST_P(ExactlyInACluster, TheLimitFromManyProcesses) {
   RedisCluster& cluster = Shared();
   const Versions versions({Make(GetParam(), 200, 86'400'000'000)});
-  std::array<int, 2> counts;
-  ASSERT_EQ(pipe(counts.data()), 0);
-  constexpr int kProcesses = 4;
-  for (int i = 0; i < kProcesses; ++i) {
-    if (fork() != 0) continue;
-    const auto storage = Open(cluster.url("deadline_ms=30000"));
-    const int admitted = Admitted(*storage, versions, 100);
-    static_cast<void>(!write(counts[1], &admitted, sizeof admitted));
-    _exit(0);
-  }
-  int total = 0;
-  for (int i = 0; i < kProcesses; ++i) {
-    int admitted = 0;
-    ASSERT_EQ(read(counts[0], &admitted, sizeof admitted), static_cast<ssize_t>(sizeof admitted));
-    total += admitted;
-    wait(nullptr);
-  }
-  close(counts[0]);
-  close(counts[1]);
-  EXPECT_EQ(total, 200);
+  EXPECT_EQ(AdmittedByProcesses(4, cluster.url("deadline_ms=30000"), versions, 100), 200);
 }
 
 TEST(Cluster, AKeyIsReadAndWrittenWhereItsSlotIs) {

@@ -8,6 +8,7 @@
 #include <set>
 #include <thread>
 
+#include "redis/load.hpp"
 #include "redis/peer.hpp"
 #include "redis/support.hpp"
 
@@ -15,23 +16,6 @@ namespace ratel::test {
 namespace {
 
 using std::chrono::milliseconds;
-
-const Versions& Hourly() {
-  static const Versions versions({Make(Algorithm::kFixedWindow, 1'000'000, 3'600'000'000)});
-  return versions;
-}
-
-Status Spend(Storage& storage, uint64_t key = 1) {
-  Charge charge = ChargeFor(Hourly(), 0, key);
-  return ApplyOne(storage, charge);
-}
-
-/// Units spent on a key, by a peek that gets through.
-uint64_t Spent(Storage& storage, uint64_t key = 1) {
-  Charge charge = ChargeFor(Hourly(), 0, key);
-  EXPECT_TRUE(Eventually([&] { return ApplyOne(storage, charge, kStart, Mode::kPeek) == Status::kOk; }));
-  return 1'000'000 - charge.outcome.remaining;
-}
 
 /// Ends asynchronous calls, and counts how.
 class Tally final : public Completion {
@@ -282,16 +266,6 @@ class Exactly : public testing::TestWithParam<Algorithm> {};
 INSTANTIATE_TEST_SUITE_P(All, Exactly, testing::ValuesIn(kAlgorithms),
                          [](const auto& each) { return std::string(ToText(each.param)); });
 
-/// How many of `tries` requests on one key are admitted.
-int Admitted(Storage& storage, const Versions& versions, int tries) {
-  int admitted = 0;
-  for (int i = 0; i < tries; ++i) {
-    Charge charge = ChargeFor(versions, 0, 1);
-    if (ApplyOne(storage, charge) == Status::kOk) admitted += charge.outcome.allowed;
-  }
-  return admitted;
-}
-
 TEST_P(Exactly, TheLimitFromManyThreadsAndGateways) {
   RedisServer server;
   const Versions versions({Make(GetParam(), 300, 86'400'000'000)});
@@ -311,26 +285,7 @@ TEST_P(Exactly, TheLimitFromManyThreadsAndGateways) {
 TEST_P(Exactly, TheLimitFromManyProcesses) {
   RedisServer server;
   const Versions versions({Make(GetParam(), 200, 86'400'000'000)});
-  std::array<int, 2> counts;
-  ASSERT_EQ(pipe(counts.data()), 0);
-  constexpr int kProcesses = 4;
-  for (int i = 0; i < kProcesses; ++i) {
-    if (fork() != 0) continue;
-    const auto storage = Open(server.url("deadline_ms=30000"));
-    const int admitted = Admitted(*storage, versions, 100);
-    static_cast<void>(!write(counts[1], &admitted, sizeof admitted));
-    _exit(0);
-  }
-  int total = 0;
-  for (int i = 0; i < kProcesses; ++i) {
-    int admitted = 0;
-    ASSERT_EQ(read(counts[0], &admitted, sizeof admitted), static_cast<ssize_t>(sizeof admitted));
-    total += admitted;
-    wait(nullptr);
-  }
-  close(counts[0]);
-  close(counts[1]);
-  EXPECT_EQ(total, 200);
+  EXPECT_EQ(AdmittedByProcesses(4, server.url("deadline_ms=30000"), versions, 100), 200);
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <functional>
 #include <memory>
 
+#include "redis/load.hpp"
 #include "redis/peer.hpp"
 #include "redis/support.hpp"
 #include "storage/redis/exchange.hpp"
@@ -10,22 +11,6 @@
 
 namespace ratel::test {
 namespace {
-
-const Versions& Hourly() {
-  static const Versions versions({Make(Algorithm::kFixedWindow, 1'000'000, 3'600'000'000)});
-  return versions;
-}
-
-Status Spend(Storage& storage, uint64_t key = 1) {
-  Charge charge = ChargeFor(Hourly(), 0, key);
-  return ApplyOne(storage, charge);
-}
-
-uint64_t Spent(Storage& storage, uint64_t key = 1) {
-  Charge charge = ChargeFor(Hourly(), 0, key);
-  EXPECT_TRUE(Eventually([&] { return ApplyOne(storage, charge, kStart, Mode::kPeek) == Status::kOk; }));
-  return 1'000'000 - charge.outcome.remaining;
-}
 
 /// False also when the server has just cut off whoever asks, as one does that is made a replica.
 bool IsReplica(RedisServer& server) {

@@ -270,7 +270,11 @@ class MemoryStorage final : public Storage {
   }
 
   Status SpendSingle(const SingleCharge& single, Micros now, Outcome& outcome) noexcept override {
-    return SpendHeld(single, now, outcome) ? Status::kOk : Storage::SpendSingle(single, now, outcome);
+    if (SpendHeld(single, now, outcome)) return Status::kOk;
+    Charge charge = single.Whole();
+    const Status status = SpendAny(charge, now);
+    outcome = charge.outcome;
+    return status;
   }
 
   void ApplyMany(std::span<Operation> operations, std::span<Status> statuses) noexcept override {
@@ -321,7 +325,11 @@ class MemoryStorage final : public Storage {
   }
 
   Status SpendOne(Charge& charge, Micros now) noexcept {
-    if (SpendHeld(charge, now, charge.outcome)) return Status::kOk;
+    return SpendHeld(charge, now, charge.outcome) ? Status::kOk : SpendAny(charge, now);
+  }
+
+  /// The long way, for whatever there is.
+  Status SpendAny(Charge& charge, Micros now) noexcept {
     Cell cell;
     cell.Begin(charge, now);
     for (;;) {
