@@ -242,7 +242,7 @@ typedef struct rl_storage {
   uint32_t flags; /* 0 */
   void *self;
   rl_status (*apply)(void *self, rl_op *op, rl_cell *cells, uint32_t count); /* required */
-  /** Optional. Like apply, but may end later and on any thread: when the cells are written, call rl_completion_finish(done, status) exactly once.
+  /** Optional, for rl_allow_async and what the engine has to tell after it. Like apply, but may end later and on any thread: when the cells are written, call rl_completion_finish(done, status) exactly once.
    *  op, cells and done stay valid until then. Returning a negative status means that it was not begun (finish must not be called). */
   rl_status (*apply_async)(void *self, rl_op *op, rl_cell *cells, uint32_t count, rl_completion *done);
   /** Optional. Drop what is held under a key. */
@@ -398,7 +398,7 @@ typedef struct rl_registry rl_registry;
 /** Puts a config in force. RL_E_CONFIG when it has faults, no rules, or a rule that can never be reached; RL_E_STATE when its callbacks belong to another registry. On success the host's callbacks belong to the registry; `config` stays the caller's, to be changed and used for reloads or destroyed. */
 RL_API rl_status rl_registry_create(rl_config *config, rl_registry **out, rl_error *err);
 
-/** Ends it. No other call on it may be under way or follow. Asynchronous decisions that have not ended are completed with RL_E_CANCELLED before it returns,
+/** Ends it. No other call on it may be under way or follow. What is left of leases and what the store is owed goes to the store, for a second at most (docs/local-tier.md). Asynchronous decisions that have not ended are completed with RL_E_CANCELLED before it returns,
  *  except those inside the host's own apply_async: it waits for their finish. */
 RL_API void rl_registry_destroy(rl_registry *registry);
 
@@ -466,8 +466,9 @@ RL_API rl_status rl_allow_many(rl_registry *registry, const rl_request *requests
 /** Called exactly once with the answer; `decision->status` says whether there is one. `decision` is borrowed for the call. */
 typedef void (*rl_callback)(void *user, const rl_decision *decision);
 
-/** The same, without waiting for the storage. RL_OK: the callback runs exactly once, for the embedded store before this returns and on this thread, for a host storage on the
- *  thread that finishes, for Redis on its I/O thread, where nothing may be called that waits for the storage. Anything else (statuses as rl_allow): it never runs. The request's bytes are not needed after the return. */
+/** The same, without waiting for the storage. RL_OK: the callback runs exactly once. Where there is nothing to wait for it does so before this returns and on this thread: the embedded store, a request
+ *  that no limit is asked for, an answer of the local tier (docs/local-tier.md), a server known to be down. Else for a host storage on the thread that finishes, for Redis on its I/O thread, where nothing
+ *  may be called that waits for the storage. Anything else (statuses as rl_allow): it never runs. The request's bytes are not needed after the return. */
 RL_API rl_status rl_allow_async(rl_registry *registry, const rl_request *request, rl_callback callback, void *user, rl_error *err);
 
 /** Whether rl_allow would admit it now. Nothing is spent, written or counted, so `remaining`, `reset_after_ns` and the binding limit are those of the state as
@@ -511,8 +512,8 @@ RL_API void rl_completion_queue_destroy(rl_completion_queue *queue);
 /** No more questions: rl_allow_queued answers RL_E_CANCELLED from now on. What was asked still comes. Wakes everybody who waits in drain. */
 RL_API rl_status rl_completion_queue_shutdown(rl_completion_queue *queue);
 
-/** rl_allow_async with the answer in a queue. RL_OK: drain gives `tag` and the answer exactly once, with RL_E_CANCELLED as the decision's status when the registry is destroyed before; for the
- *  embedded store it is there when this returns. Anything else: never. RL_E_STATE when the queue is full, RL_E_CANCELLED when it is shut down, the others as rl_allow. The
+/** rl_allow_async with the answer in a queue. RL_OK: drain gives `tag` and the answer exactly once, with RL_E_CANCELLED as the decision's status when the registry is destroyed before; what
+ *  rl_allow_async would tell on this thread is there when this returns. Anything else: never. RL_E_STATE when the queue is full, RL_E_CANCELLED when it is shut down, the others as rl_allow. The
  *  request's bytes are not needed after the return. */
 RL_API rl_status rl_allow_queued(rl_registry *registry, const rl_request *request, rl_completion_queue *queue, uint64_t tag, rl_error *err);
 

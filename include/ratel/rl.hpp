@@ -420,7 +420,7 @@ class Registry {
     });
     return std::vector<Decision>(out.begin(), out.end());
   }
-  /// The callback runs exactly once, unless this throws.
+  /// The callback runs exactly once, unless this throws; before this returns where there is nothing to wait for, as rl.h says.
   void AllowAsync(const Request& request, DecisionCallback callback) const {
     const rl_request raw = request.Raw();
     auto owned = std::make_unique<DecisionCallback>(std::move(callback));

@@ -162,7 +162,7 @@ Status Registry::AllowAsync(const Request& request, Callback callback, void* use
     if (status == Status::kOk) {
       // It has ended and is gone, or belongs to whoever finishes it.
       static_cast<void>(decision.release());
-      impl_->errands->Lend();
+      impl_->errands->LendAsync();
       return status;
     }
   } catch (const std::bad_alloc&) {

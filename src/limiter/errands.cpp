@@ -4,33 +4,12 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <exception>
+#include <new>
+#include <optional>
 #include <system_error>
+#include <utility>
 
 namespace ratel {
-namespace {
-
-/// How often what fits is asked for again when others were faster.
-constexpr int kMostTries = 4;
-
-/// What a hand-back may take to arrive, which the bucket goes on refilling in.
-constexpr std::chrono::milliseconds kRoundTrip{20};
-
-/// Where a spend that has been answered lies in its state. That may be later than the instant it was asked at: time never runs backwards there.
-Micros ChargedAt(const Charge& charge, Micros asked_at) noexcept {
-  const Numbers& numbers = *charge.numbers;
-  switch (numbers.spec.algorithm) {
-    case Algorithm::kFixedWindow:
-    case Algorithm::kSlidingLog:
-      return (charge.outcome.reset_at - numbers.window) * numbers.tick;
-    case Algorithm::kSlidingCounter:
-      return (charge.outcome.reset_at - 2 * numbers.window) * numbers.tick;
-    default:
-      return asked_at;
-  }
-}
-
-}  // namespace
 
 void LatestInstant::Saw(Micros now) noexcept {
   const auto seen = std::chrono::steady_clock::now();
@@ -113,15 +92,73 @@ void Errands::Run() noexcept {
   }
 }
 
+bool Errands::TakeLent() noexcept {
+  if (!HasWork() || !storage_.runs_host_code() || store_failing_.load(std::memory_order_relaxed)) return false;
+  if (lent_.exchange(true, std::memory_order_acquire)) return false;
+  if (std::chrono::steady_clock::now() >= not_before_ && !IsForked()) return true;
+  lent_.store(false, std::memory_order_release);
+  return false;
+}
+
+void Errands::EndLent(Done done) noexcept {
+  const auto pause = done == Done::kNothing ? kLookEvery : kMostPause;
+  if (done != Done::kOne) not_before_ = std::chrono::steady_clock::now() + pause;
+  // Told under the lock: whoever waits destroys this.
+  const std::lock_guard lock(mutex_);
+  lent_.store(false, std::memory_order_release);
+  wake_.notify_all();
+}
+
 void Errands::Lend() noexcept {
-  if (!HasWork() || !storage_.runs_host_code() || store_failing_.load(std::memory_order_relaxed)) return;
-  if (!lent_.try_lock()) return;
-  if (const auto now = std::chrono::steady_clock::now(); now >= not_before_) {
-    const Done done = One();
-    if (done == Done::kNothing) not_before_ = now + kLookEvery;
-    if (done == Done::kFailed) not_before_ = now + kMostPause;
+  if (TakeLent()) EndLent(One());
+}
+
+/// One errand in the host's hands. Deletes itself when it ends.
+class Errands::Lent final : public Completion {
+ public:
+  Lent(Errands& errands, std::unique_ptr<Errand> errand) noexcept : errands_(errands), errand_(std::move(errand)) {}
+
+  void Ask() noexcept {
+    while (Operation* question = errand_->Next()) {
+      const Status status = errands_.storage_.ApplyAsync(*question, *this);
+      // It goes on, or has gone on, in Finish.
+      if (status == Status::kOk) return;
+      Hear(status);
+    }
+    Errands& errands = errands_;
+    const Done done = done_;
+    delete this;
+    errands.EndLent(done);
   }
-  lent_.unlock();
+
+  void Finish(Status status) noexcept override {
+    Hear(status);
+    Ask();
+  }
+
+ private:
+  void Hear(Status status) noexcept {
+    if (status != Status::kOk) done_ = Done::kFailed;
+    errand_->Answered(status);
+  }
+
+  Errands& errands_;
+  const std::unique_ptr<Errand> errand_;
+  Done done_ = Done::kOne;
+};
+
+void Errands::LendAsync() noexcept {
+  if (!TakeLent()) return;
+  try {
+    if (std::unique_ptr<Errand> errand = Take()) {
+      // It deletes itself.
+      (new Lent(*this, std::move(errand)))->Ask();
+      return;
+    }
+    EndLent(Done::kNothing);
+  } catch (const std::bad_alloc&) {
+    EndLent(Done::kFailed);
+  }
 }
 
 void Errands::Stop() noexcept {
@@ -130,77 +167,48 @@ void Errands::Stop() noexcept {
     return;
   }
   {
-    const std::lock_guard lock(mutex_);
+    std::unique_lock lock(mutex_);
     if (stopping_) return;
     stopping_ = true;
+    wake_.notify_all();
+    wake_.wait(lock, [this] { return !lent_.load(std::memory_order_acquire); });
   }
-  wake_.notify_all();
   if (thread_.joinable()) thread_.join();
-  if (Tier* tier = tier_.load(std::memory_order_acquire)) tier->leases.EndOthers(0);
   const auto until = std::chrono::steady_clock::now() + kLastWords;
+  if (Tier* tier = tier_.load(std::memory_order_acquire)) {
+    if (!store_failing_) tier->leases.AwaitPayments(until);
+    tier->leases.EndOthers(0);
+  }
   while (!store_failing_ && std::chrono::steady_clock::now() < until && One() == Done::kOne) {
   }
 }
 
-Errands::Done Errands::One() noexcept {
+std::unique_ptr<Errand> Errands::Take() {
   if (Tier* tier = tier_.load(std::memory_order_acquire); tier != nullptr && tier->leases.out() != 0) {
     tier->leases.EndExpired(std::chrono::steady_clock::now());
-    if (const std::unique_ptr<Lease> lease = tier->leases.TakeEnded())
-      return HandBack(*tier, *lease) ? Done::kOne : Done::kFailed;
+    if (std::unique_ptr<Lease> lease = tier->leases.TakeEnded())
+      return std::make_unique<LeaseReturn>(*tier, std::move(lease));
   }
-  if (ledger_.count() == 0) return Done::kNothing;
+  if (ledger_.count() == 0) return nullptr;
   const Micros now = latest_.Now();
+  std::optional<OwedState> state = ledger_.Next(now);
+  return state ? std::make_unique<DebtReport>(ledger_, totals_, *std::move(state), now) : nullptr;
+}
+
+Errands::Done Errands::One() noexcept {
   try {
-    const std::optional<OwedState> state = ledger_.Next(now);
-    if (!state) return Done::kNothing;
-    return Report(*state, now) ? Done::kOne : Done::kFailed;
-  } catch (const std::exception&) {
+    const std::unique_ptr<Errand> errand = Take();
+    if (errand == nullptr) return Done::kNothing;
+    Done done = Done::kOne;
+    while (Operation* question = errand->Next()) {
+      const Status status = storage_.Apply(*question);
+      if (status != Status::kOk) done = Done::kFailed;
+      errand->Answered(status);
+    }
+    return done;
+  } catch (const std::bad_alloc&) {
     return Done::kFailed;  // memory ran out: later
   }
-}
-
-bool Errands::HandBack(Tier& tier, Lease& lease) noexcept {
-  if (lease.left == 0) return true;
-  const auto passed = std::chrono::steady_clock::now() - lease.paid + kRoundTrip;
-  const Micros held =
-      std::max(lease.held, static_cast<Micros>(std::chrono::duration_cast<std::chrono::microseconds>(passed).count()));
-  bool answered = true;
-  for (Charge& charge : lease.span()) {
-    const Numbers& numbers = *charge.numbers;
-    // Long after, the state has forgotten the payment; soon after, a bucket has made up for a part of it.
-    uint64_t forgotten = held > numbers.spec.window / 2 ? lease.left : 0;
-    if (IsBucket(numbers.spec.algorithm) && forgotten == 0)
-      forgotten = CeilDiv((held / numbers.tick + 1) * numbers.refill, numbers.unit);
-    if (forgotten >= lease.left) continue;
-    charge.cost = lease.left;
-    Operation operation{{&charge, 1}, lease.paid_at + held, Mode::kSettle, ChargedAt(charge, lease.paid_at), forgotten};
-    answered = storage_.Apply(operation) == Status::kOk && answered;
-  }
-  tier.upsets.Note(lease.span());
-  return answered;
-}
-
-bool Errands::Report(const OwedState& state, Micros now) noexcept {
-  // A look first: it may fail without harm. What is spent is spent once, whether the reply arrives or not.
-  Charge charge = state.ChargeOf(1);
-  Operation look{{&charge, 1}, now, Mode::kPeek};
-  if (storage_.Apply(look) != Status::kOk) return false;
-  uint64_t units = ledger_.Take(state.key, now);
-  Status status = Status::kOk;
-  for (int tries = 0; tries < kMostTries && units != 0; ++tries) {
-    const uint64_t fits = std::min(units, charge.outcome.remaining);
-    if (fits == 0) break;
-    charge = state.ChargeOf(fits);
-    Operation spend{{&charge, 1}, now, Mode::kSpend};
-    status = storage_.Apply(spend);
-    if (status != Status::kOk) break;
-    if (!charge.outcome.allowed) continue;
-    totals_.Add(TotalCount::kReportedBack, fits);
-    units -= fits;
-    break;
-  }
-  if (units != 0) totals_.Add(TotalCount::kUnreported, units);
-  return status == Status::kOk;
 }
 
 }  // namespace ratel

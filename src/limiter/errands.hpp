@@ -1,15 +1,18 @@
 // What the registry has to tell the store besides the requests: on a thread of its own, which starts with the first errand, so that no request waits for
-// one. A store that runs the host's code is asked only on threads that ask the registry: one errand after a decision.
+// one. A store that runs the host's code is asked only on threads that ask the registry: one errand after a decision, and without waiting for it after one
+// that was not waited for either.
 #pragma once
 
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
+#include <memory>
 #include <mutex>
 #include <thread>
 
 #include "limiter/counters.hpp"
+#include "limiter/errand.hpp"
 #include "limiter/ledger.hpp"
 #include "limiter/spin_lock.hpp"
 #include "limiter/tier.hpp"
@@ -38,6 +41,9 @@ class Errands {
 
   // Any threads; none of these waits for the store, but Lend.
 
+  /// Whether this is a child of fork: it has the object and not the thread, and leaves all of this alone.
+  bool IsForked() const noexcept;
+
   /// From now on its leases are handed back. Once.
   void Attend(Tier& tier) noexcept { tier_.store(&tier, std::memory_order_release); }
   /// A block has been paid for.
@@ -52,8 +58,11 @@ class Errands {
   void StoreIsBack() noexcept;
   /// One errand on this thread, when it is for callers to do them and there is one.
   void Lend() noexcept;
+  /// Begins one likewise; it ends when the store has answered.
+  void LendAsync() noexcept;
 
-  /// Ends the thread. Leases are handed back and what is still owed is told now, as long as the store answers and for kLastWords at most.
+  /// Ends the thread, and waits for what a host's store has in its hands. Leases are handed back, those that are being paid for once that is answered, and
+  /// what is still owed is told now, as long as the store answers and for kLastWords at most. Nothing else may be asked of the registry meanwhile.
   void Stop() noexcept;
 
  private:
@@ -62,7 +71,6 @@ class Errands {
   static constexpr std::chrono::milliseconds kLookEvery{20};  ///< for leases that have ended
   static constexpr std::chrono::milliseconds kLastWords{1000};
 
-  bool IsForked() const noexcept;
   void Start() noexcept;
   size_t LeasesOut() const noexcept {
     const Tier* tier = tier_.load(std::memory_order_acquire);
@@ -71,12 +79,15 @@ class Errands {
   bool HasWork() const noexcept { return ledger_.count() != 0 || LeasesOut() != 0; }
   void Run() noexcept;
   enum class Done : uint8_t { kOne, kNothing, kFailed };
-  /// One errand: hands back what is left of a block that has ended, or tells of one state.
+  /// The return of a block that has ended, or one state to tell of; null when there is neither. Throws std::bad_alloc.
+  std::unique_ptr<Errand> Take();
+  /// Does one, waiting for the store.
   Done One() noexcept;
-  /// False when the store does not answer. What is left is given up then: it may have arrived.
-  bool HandBack(Tier& tier, Lease& lease) noexcept;
-  /// Charges what is owed, or what fits of it.
-  bool Report(const OwedState& state, Micros now) noexcept;
+  /// False when there is nothing for callers to do now. Otherwise one errand is this thread's until EndLent.
+  bool TakeLent() noexcept;
+  void EndLent(Done done) noexcept;
+
+  class Lent;
 
   Storage& storage_;
   Ledger& ledger_;
@@ -85,7 +96,7 @@ class Errands {
   LatestInstant latest_;
   std::atomic<Tier*> tier_{nullptr};
 
-  const int process_;  ///< a child of fork has the object and not the thread, and leaves all of this alone
+  const int process_;
   std::mutex mutex_;
   std::condition_variable wake_;
   std::thread thread_;
@@ -93,8 +104,8 @@ class Errands {
   bool is_back_ = false;
   std::atomic<bool> idle_{true};  ///< the thread has nothing to do, or has not been started
 
-  SpinLock lent_;  ///< held through an errand of Lend
-  std::chrono::steady_clock::time_point not_before_;
+  std::atomic<bool> lent_{false};  ///< through an errand of Lend or LendAsync; released with the mutex held
+  std::chrono::steady_clock::time_point not_before_;  ///< of whoever has set it
 };
 
 }  // namespace ratel

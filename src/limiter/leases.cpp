@@ -106,6 +106,7 @@ Leases::Turn Leases::Take(const Hash128& key, const LeaseTerms& terms, const Ins
   const uint64_t block = NextBlock(*entry, terms, instants.local_at, cost);
   if (block == 0) return {};
   entry->paying = true;
+  PaymentBegins();
   return {Turn::Way::kPay, block, 0};
 }
 
@@ -117,6 +118,7 @@ void Leases::Paid(const Hash128& key, std::unique_ptr<Lease> lease) noexcept {
   entry->block = lease->left;
   entry->lease = std::move(lease);
   out_.fetch_add(1, std::memory_order_relaxed);
+  PaymentEnds();
 }
 
 void Leases::NotPaid(const Hash128& key, const LeaseTerms& terms, const Instants& instants) noexcept {
@@ -126,6 +128,22 @@ void Leases::NotPaid(const Hash128& key, const LeaseTerms& terms, const Instants
   entry->paying = false;
   entry->block = 0;
   entry->not_before = instants.local_at + terms.life;
+  PaymentEnds();
+}
+
+void Leases::PaymentBegins() noexcept {
+  const std::lock_guard lock(payments_mutex_);
+  ++payments_;
+}
+
+void Leases::PaymentEnds() noexcept {
+  const std::lock_guard lock(payments_mutex_);
+  if (--payments_ == 0) no_payments_.notify_all();
+}
+
+void Leases::AwaitPayments(std::chrono::steady_clock::time_point until) noexcept {
+  std::unique_lock lock(payments_mutex_);
+  no_payments_.wait_until(lock, until, [this] { return payments_ == 0; });
 }
 
 void Leases::End(Entry& entry) noexcept {

@@ -11,6 +11,7 @@
 #include <array>
 #include <atomic>
 #include <chrono>
+#include <condition_variable>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -84,6 +85,8 @@ class Leases {
   Turn Take(const Hash128& key, const LeaseTerms& terms, const Instants& instants, std::span<Charge> charges) noexcept;
   void Paid(const Hash128& key, std::unique_ptr<Lease> lease) noexcept;
   void NotPaid(const Hash128& key, const LeaseTerms& terms, const Instants& instants) noexcept;
+  /// Until every kPay has been followed up, or that instant.
+  void AwaitPayments(std::chrono::steady_clock::time_point until) noexcept;
 
   /// Ends blocks whose life is over, or all.
   void EndExpired(std::chrono::steady_clock::time_point now) noexcept;
@@ -123,6 +126,8 @@ class Leases {
   static uint64_t NextBlock(Entry& entry, const LeaseTerms& terms, Micros now, uint64_t cost) noexcept;
   /// Takes the block out of its place; it waits to be handed back.
   void End(Entry& entry) noexcept;
+  void PaymentBegins() noexcept;
+  void PaymentEnds() noexcept;
   template <class Ends>
   void EndWhere(Ends ends) noexcept;
 
@@ -130,6 +135,10 @@ class Leases {
   std::atomic<size_t> out_{0};
   std::mutex ended_mutex_;
   std::unique_ptr<Lease> ended_;
+
+  std::mutex payments_mutex_;
+  std::condition_variable no_payments_;
+  size_t payments_ = 0;  ///< under way
 };
 
 }  // namespace ratel

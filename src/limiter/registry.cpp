@@ -58,10 +58,20 @@ std::unique_ptr<Registry> Registry::Create(Options&& options) {
 Registry::~Registry() {
   if (impl_ == nullptr) return;
   impl_->watch.reset();
-  if (impl_->errands != nullptr) impl_->errands->Stop();
-  if (impl_->storage != nullptr) impl_->storage->Stop();
-  std::unique_lock lock(impl_->in_flight_mutex);
-  impl_->in_flight_ended.wait(lock, [this] { return impl_->in_flight == 0; });
+  if (impl_->errands == nullptr || impl_->storage == nullptr) return;
+  // What is in the host's hands is the host's to end, so that comes first: what it has paid for is then handed back. What is on its way to a server the
+  // storage ends.
+  if (impl_->storage->runs_host_code()) impl_->AwaitInFlight();
+  impl_->errands->Stop();
+  impl_->storage->Stop();
+  impl_->AwaitInFlight();
+}
+
+void Registry::Impl::AwaitInFlight() noexcept {
+  // In a child of fork nothing is on its way to a server but what the parent had sent, which ends there.
+  if (errands->IsForked() && !storage->runs_host_code()) return;
+  std::unique_lock lock(in_flight_mutex);
+  in_flight_ended.wait(lock, [this] { return in_flight == 0; });
 }
 
 // ---- Reload -----------------------------------------------------------------------------------------------------------------------

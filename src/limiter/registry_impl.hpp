@@ -50,6 +50,8 @@ struct Registry::Impl {
 
   /// Null until a rule wants it, and with a local store.
   Tier* tier() const noexcept { return published_tier.load(std::memory_order_acquire); }
+  /// Until no asynchronous decision is under way any more.
+  void AwaitInFlight() noexcept;
   uint64_t NowNs(uint64_t given) noexcept { return given != 0 ? given : clock->NowNs(); }
 
   /// A decision from start to end on a snapshot that stays alive.

@@ -7,13 +7,14 @@
 
 struct tally {
   atomic_int calls, allowed, answered;
-  atomic_int last_source, last_status;
+  atomic_int last_source, last_status, last_remaining;
 };
 
 static void add_up(void *user, const rl_decision *decision) {
   struct tally *tally = user;
   atomic_store(&tally->last_source, decision->source);
   atomic_store(&tally->last_status, decision->status);
+  atomic_store(&tally->last_remaining, (int)decision->remaining);
   if (decision->allowed) atomic_fetch_add(&tally->allowed, 1);
   if (decision->status == RL_OK) atomic_fetch_add(&tally->answered, 1);
   atomic_fetch_add(&tally->calls, 1);
@@ -80,7 +81,7 @@ static void a_failed_finish_leaves_it_to_the_rule(void **state) {
   static struct worker worker;
   static struct tally tally;
   worker_start(&worker);
-  worker.finish_with = RL_E_STORE;
+  worker_finish_with(&worker, RL_E_STORE);
   const rl_storage storage = worker_storage(&worker);
   rl_registry *registry = registry_on(
       &storage, "rules: [{name: orders, path: /orders, scope: user, limit: 5, window: 1s, on_store_error: open}]", 0);
@@ -107,6 +108,98 @@ static void a_second_finish_does_no_harm(void **state) {
   rl_completion_finish(NULL, RL_OK);
   assert_int_equal(1, tally.calls);
   assert_int_equal(3, ask(registry, "ann", START).remaining);
+  rl_registry_destroy(registry);
+  worker_end(&worker);
+}
+
+/* --- what the engine tells besides the requests ------------------------------------------------------------------ */
+
+#define OWED "rules: [{name: orders, path: /orders, scope: user, algorithm: fixed_window, limit: 5, window: 1h}]"
+#define LEASED                                                                                                   \
+  "{lease_life: 50ms, rules: [{name: orders, path: /orders, scope: user, algorithm: fixed_window, limit: 1000, " \
+  "window: 1h, local_tier: leases}]}"
+
+/* Asks without waiting, and then waits for the callback. */
+static void ask_later(rl_registry *registry, struct tally *tally, const char *user, int64_t cost) {
+  const int before = tally->calls;
+  rl_request request = request_of(user, START);
+  request.cost = cost;
+  assert_int_equal(RL_OK, rl_allow_async(registry, &request, add_up, tally, NULL));
+  assert_int_equal(before + 1, wait_for(&tally->calls, before + 1));
+}
+
+static void a_storage_that_answers_later_only_is_told_what_the_fallback_admitted(void **state) {
+  (void)state;
+  static struct worker worker;
+  static struct tally tally;
+  worker_start(&worker);
+  worker.later_only = 1;
+  const rl_storage storage = worker_storage(&worker);
+  rl_registry *registry = registry_on(&storage, OWED, 0);
+  worker_finish_with(&worker, RL_E_STORE);
+  for (int n = 0; n < 3; ++n) ask_later(registry, &tally, "ann", 1);
+  assert_int_equal(RL_SOURCE_LOCAL_FALLBACK, tally.last_source);
+  worker_finish_with(&worker, RL_OK);
+  rl_metrics metrics;
+  memset(&metrics, 0, sizeof metrics);
+  metrics.struct_size = sizeof metrics;
+  for (int n = 0; n < 1000 && metrics.reported_back == 0; ++n) {
+    ask_later(registry, &tally, "bob", 1);
+    assert_int_equal(RL_OK, rl_metrics_get(registry, &metrics, NULL));
+  }
+  assert_int_equal(3, metrics.reported_back);
+  ask_later(registry, &tally, "ann", 1);
+  assert_int_equal(RL_SOURCE_EXACT, tally.last_source);
+  assert_int_equal(1, tally.last_remaining);
+  assert_int_equal(0, worker.asked_now);
+  rl_registry_destroy(registry);
+  worker_end(&worker);
+}
+
+static void a_storage_that_answers_later_only_gets_rests_of_leases_back(void **state) {
+  (void)state;
+  static struct worker worker;
+  static struct tally tally;
+  worker_start(&worker);
+  worker.later_only = 1;
+  const rl_storage storage = worker_storage(&worker);
+  rl_registry *registry = registry_on(&storage, LEASED, 0);
+  for (int n = 0; n < 50 && tally.last_source != RL_SOURCE_LEASED; ++n) ask_later(registry, &tally, "ann", 1);
+  assert_int_equal(RL_SOURCE_LEASED, tally.last_source);
+  /* All the rest at once: that fits when nothing is held any more. */
+  const int admitted = tally.allowed;
+  const struct timespec pause = {0, 10000000};
+  for (int n = 0; n < 1000 && tally.allowed == admitted; ++n) {
+    ask_later(registry, &tally, "ann", 1000 - admitted);
+    nanosleep(&pause, NULL);
+  }
+  assert_int_equal(admitted + 1, tally.allowed);
+  assert_int_equal(0, tally.last_remaining);
+  assert_int_equal(0, worker.asked_now);
+  rl_registry_destroy(registry);
+  worker_end(&worker);
+}
+
+static void a_block_that_is_being_paid_for_at_the_end_is_handed_back(void **state) {
+  (void)state;
+  static struct worker worker;
+  static struct tally tally;
+  pthread_t later;
+  worker_start(&worker);
+  worker_set(&worker, 1, 0);
+  const rl_storage storage = worker_storage(&worker);
+  rl_registry *registry = registry_on(&storage, LEASED, 1);
+  for (int n = 0; n < 8; ++n) {
+    const rl_request request = request_of("ann", START);
+    assert_int_equal(RL_OK, rl_allow_async(registry, &request, add_up, &tally, NULL));
+  }
+  assert_int_equal(0, pthread_create(&later, NULL, let_go_soon, &worker));
+  rl_registry_destroy(registry);
+  pthread_join(later, NULL);
+  assert_int_equal(8, tally.allowed);
+  assert_int_not_equal(0, worker.asked_now); /* one of them had asked for a block, and not used all of it */
+  registry = registry_on(&storage, LEASED, 1);
+  assert_int_equal(1000 - 8 - 1, ask(registry, "ann", START).remaining);
   rl_registry_destroy(registry);
   worker_end(&worker);
 }
@@ -214,6 +307,9 @@ int main(void) {
       cmocka_unit_test(destroy_waits_for_what_is_in_the_host_s_hands),
       cmocka_unit_test(a_failed_finish_leaves_it_to_the_rule),
       cmocka_unit_test(a_second_finish_does_no_harm),
+      cmocka_unit_test(a_storage_that_answers_later_only_is_told_what_the_fallback_admitted),
+      cmocka_unit_test(a_storage_that_answers_later_only_gets_rests_of_leases_back),
+      cmocka_unit_test(a_block_that_is_being_paid_for_at_the_end_is_handed_back),
       cmocka_unit_test(finishing_inside_the_call_is_fine),
       cmocka_unit_test(what_was_not_begun_or_not_decided_is_a_failure),
       cmocka_unit_test(finished_and_refused_counts_as_finished),

@@ -8,9 +8,10 @@ static void *work(void *self) {
       pthread_cond_wait(&worker->changed, &worker->mutex);
     if (worker->head == worker->tail) break;
     const struct pending next = worker->queue[worker->head++ % WORKER_QUEUE];
+    const rl_status instead = worker->finish_with;
     pthread_mutex_unlock(&worker->mutex);
-    const rl_status status = map_apply(&worker->map, next.op, next.cells, next.count);
-    rl_completion_finish(next.done, status == RL_OK ? worker->finish_with : status);
+    rl_completion_finish(next.done,
+                         instead != RL_OK ? instead : map_apply(&worker->map, next.op, next.cells, next.count));
     pthread_mutex_lock(&worker->mutex);
   }
   pthread_mutex_unlock(&worker->mutex);
@@ -19,7 +20,10 @@ static void *work(void *self) {
 
 static rl_status worker_apply(void *self, rl_op *op, rl_cell *cells, uint32_t count) {
   struct worker *worker = self;
-  return map_apply(&worker->map, op, cells, count);
+  pthread_mutex_lock(&worker->mutex);
+  worker->asked_now++;
+  pthread_mutex_unlock(&worker->mutex);
+  return worker->later_only ? RL_E_STORE : map_apply(&worker->map, op, cells, count);
 }
 
 static rl_status worker_apply_async(void *self, rl_op *op, rl_cell *cells, uint32_t count, rl_completion *done) {
@@ -46,6 +50,12 @@ void worker_set(struct worker *worker, int held, int ending) {
   worker->held = held;
   worker->ending = ending;
   pthread_cond_broadcast(&worker->changed);
+  pthread_mutex_unlock(&worker->mutex);
+}
+
+void worker_finish_with(struct worker *worker, rl_status status) {
+  pthread_mutex_lock(&worker->mutex);
+  worker->finish_with = status;
   pthread_mutex_unlock(&worker->mutex);
 }
 

@@ -23,12 +23,15 @@ struct worker {
   uint64_t head, tail;
   int held; /* the thread waits */
   int ending;
-  rl_status finish_with;
+  int later_only;        /* apply cannot answer */
+  uint64_t asked_now;    /* by apply */
+  rl_status finish_with; /* other than RL_OK: in place of doing it */
   rl_completion *last_done;
 };
 
 void worker_start(struct worker *worker);
 void worker_set(struct worker *worker, int held, int ending);
+void worker_finish_with(struct worker *worker, rl_status status);
 void worker_end(struct worker *worker);
 rl_storage worker_storage(struct worker *worker);
 

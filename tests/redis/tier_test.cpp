@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <atomic>
 #include <chrono>
 #include <functional>
 #include <memory>
@@ -196,6 +197,29 @@ TEST(LeasesOnAServer, WhatIsLeftComesBackAfterTheirLifeAndAtTheEnd) {
   EXPECT_EQ(watcher.Remaining(), 100'000 - admitted) << "destroyed";
 }
 
+TEST(LeasesOnAServer, BlocksThatAreBeingPaidForAtTheEndComeBack) {
+  RedisServer server;
+  const std::string text = Leased("fixed_window", 1'000'000, "3650d");
+  const Gateway watcher(text, server.url("deadline_ms=20000"));
+  struct Seen {
+    std::atomic<uint64_t> allowed{0};
+    std::atomic<uint64_t> cancelled{0};
+  } seen;
+  const auto count = [](void* user, const Decision& decision) {
+    Seen& all = *static_cast<Seen*>(user);
+    all.allowed += decision.allowed;
+    all.cancelled += decision.status == Status::kCancelled;
+  };
+  for (int end = 0; end < 20; ++end) {
+    const Gateway gateway(text, server.url("deadline_ms=20000"));
+    Request request;
+    request.identity.user = "alice";
+    for (int i = 0; i < 500 + 100 * end; ++i)
+      ASSERT_EQ(gateway.registry->AllowAsync(request, count, &seen), Status::kOk);
+  }
+  EXPECT_GE(watcher.Remaining(), 1'000'000 - seen.allowed - seen.cancelled) << "what was cancelled may have arrived";
+}
+
 TEST(LeasesOnAServer, ManyProcessesAdmitTheLimitAndNoMore) {
   for (const char* algorithm : {"token_bucket", "fixed_window", "sliding_log", "sliding_counter"}) {
     SCOPED_TRACE(algorithm);
@@ -232,6 +256,25 @@ TEST(LeasesOnAServer, ManyProcessesAdmitTheLimitAndNoMore) {
     // A bucket keeps a unit of each block that was handed back.
     const uint64_t kept = std::string_view(algorithm) == "token_bucket" ? kLimit / 10 : 0;
     EXPECT_GE(total + left + kept, kLimit);
+  }
+}
+
+// A repeat is charged once on a hot key as well, by whichever gateway it comes.
+TEST(LeasesOnAServer, RequestsWithAnIdAreNotAmongThem) {
+  RedisServer server;
+  const auto gateways = Gateways(2, Leased("fixed_window", 100'000, "3650d"), server.url("deadline_ms=20000"));
+  for (const auto& gateway : gateways) EXPECT_EQ(gateway->Admitted(1000), 1000u);
+  Request request;
+  request.identity.user = "alice";
+  request.idempotency_id = "once";
+  Decision first;
+  ASSERT_EQ(gateways[0]->registry->Allow(request, first), Status::kOk);
+  for (const auto& gateway : gateways) {
+    Decision again;
+    ASSERT_EQ(gateway->registry->Allow(request, again), Status::kOk);
+    EXPECT_EQ(again.source, Source::kExact);
+    EXPECT_EQ(again.remaining, first.remaining);
+    EXPECT_EQ(again.now_ns, first.now_ns);
   }
 }
 

@@ -153,7 +153,7 @@ function now(host) {
 }
 
 function apply(host, slot, keys) {
-  // What the engine wants to tell between decisions has to wait for a storage that answers at once.
+  // What the engine wants to tell at the end it tells a storage that answers at once, or none.
   if (host.storage.apply === undefined) return E_STORE
   const op = new Op(slot, keys)
   try {

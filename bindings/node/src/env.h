@@ -41,6 +41,7 @@ typedef struct rn_op {
   rl_cell *cells;
   uint32_t count;
   rl_completion *done;    /* of apply_async */
+  rn_limiter *limiter;    /* likewise: whom it keeps, as no call of JavaScript's may stand behind it. NULL: nobody */
   struct rn_wait *waiter; /* of an apply on a thread that waits */
   struct rn_held *held;   /* states that were lent to the engine */
 } rn_op;

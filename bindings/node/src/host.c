@@ -149,6 +149,7 @@ static void op_end(rn_env *e, uint32_t slot, rl_status status, double number) {
   const rn_op op = op_take(e, slot);
   if (op.waiter) lent(e, op.waiter->host->limiter, false);
   if (op.done) rl_completion_finish(op.done, status);
+  if (op.limiter) op.limiter->users--;
   if (op.waiter) wait_end(e, op.waiter, status, number);
   /* A thread that waited for it still reads the new states, but those are the engine's; ours have been read by rl_step.
    */
@@ -276,9 +277,13 @@ static rl_status storage_apply_async(void *self, rl_op *op, rl_cell *cells, uint
     rl_completion_finish(done, wait_for(e, &question, NULL));
     return RL_OK;
   }
-  const uint32_t slot = op_add(e, (rn_op){.op = op, .cells = cells, .count = count, .done = done});
+  rn_limiter *limiter = host->limiter;
+  const uint32_t slot =
+      op_add(e, (rn_op){.op = op, .cells = cells, .count = count, .done = done, .limiter = limiter});
   if (slot == 0) return RL_E_STORE;
+  if (limiter) limiter->users++;
   if (!isnan(ask(e, RN_APPLY_ASYNC, host->id, slot, &question))) return RL_OK;
+  if (limiter) limiter->users--;
   held_free(op_take(e, slot).held);
   return RL_E_STORE;
 }

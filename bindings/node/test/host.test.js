@@ -360,8 +360,35 @@ test('a storage that answers later, fails and comes back', async (t) => {
   assert.equal((await limiter.allowAsync(ask('a'))).source, 'local_fallback')
   down = false
   for (let i = 0; i < 5; i++) assert.equal((await limiter.allowAsync(ask(`b${i}`))).source, 'exact')
+  for (let i = 0; (await limiter.metricsAsync()).reportedBack === 0 && i < 1000; i++) await limiter.allowAsync(ask('c'))
+  assert.equal((await limiter.metricsAsync()).reportedBack, 1)
+  assert.equal((await limiter.peekAsync(ask('a'))).remaining, 1, 'what was admitted meanwhile is told')
   assert.ok(told.some((line) => line.includes('exception in storage.applyAsync: down')))
   assert.ok(!told.some((line) => line.includes('storage.apply:')), told.join('\n'))
+})
+
+test('a limiter is closed while its storage is told something', async (t) => {
+  const slow = new SlowStorage(nowUs)
+  let mode = 'down'
+  let open
+  const applyAsync = async (op) => {
+    if (mode === 'down') throw new Error('down')
+    if (mode === 'stuck') await new Promise((resolve) => (open = resolve))
+    else await slow.applyAsync(op)
+  }
+  const { limiter } = limiterOf(t, { rules: rulesOf('local'), storage: { applyAsync } })
+  assert.equal((await limiter.allowAsync(ask('a'))).source, 'local_fallback')
+  mode = 'up'
+  assert.equal((await limiter.allowAsync(ask('b'))).source, 'exact')
+  const last = limiter.allowAsync(ask('b'))
+  mode = 'stuck' // the question is with the storage, and so is a look at what a has
+  await last
+  for (let i = 0; open === undefined && i < 1000; i++) await new Promise((resolve) => setImmediate(resolve))
+  assert.notEqual(open, undefined)
+  limiter.close()
+  open()
+  await new Promise((resolve) => setImmediate(resolve))
+  assert.equal(limiter.closed, true)
 })
 
 const cancelled = { code: 'RL_E_CANCELLED', message: /closed before the answer came/ }
