@@ -6,50 +6,23 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/ratel/ratel/bindings/go/internal/redistest"
 )
 
-// redisURL starts a redis-server on a socket in a temporary folder, for this test alone.
+// redisURL is that of a redis-server for this test alone.
 func redisURL(t testing.TB) string {
 	t.Helper()
 	if Features()&FeatureRedis == 0 {
 		t.Skip("built without Redis")
 	}
-	program, err := exec.LookPath("redis-server")
-	if err != nil {
-		t.Skip("redis-server is not installed")
-	}
-	folder, err := os.MkdirTemp("", "ratel-")
-	if err != nil {
-		t.Fatal(err)
-	}
-	socket := filepath.Join(folder, "s")
-	server := exec.Command(program, "--port", "0", "--unixsocket", socket, "--save", "", "--dir", folder)
-	if err := server.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = server.Process.Kill()
-		_ = server.Wait()
-		_ = os.RemoveAll(folder)
-	})
-	for range 1000 {
-		if connection, err := net.Dial("unix", socket); err == nil {
-			_ = connection.Close()
-			return "unix://" + socket + "?deadline_ms=20000"
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
-	t.Fatal("redis-server does not answer")
-	return ""
+	return redistest.URL(t)
 }
 
 func newRedisLimiter(t testing.TB, url string) *Limiter {

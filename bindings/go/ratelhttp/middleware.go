@@ -13,6 +13,10 @@ import (
 	ratel "github.com/ratel/ratel/bindings/go"
 )
 
+// IdempotencyKey is the field that requests name themselves by (draft-ietf-httpapi-idempotency-key-header): see
+// Options.IdempotencyHeader.
+const IdempotencyKey = "Idempotency-Key"
+
 // Options are the hooks of the middleware. Each may be nil.
 type Options struct {
 	User       func(*http.Request) string            // the authenticated user
@@ -20,6 +24,11 @@ type Options struct {
 	Attributes func(*http.Request) []ratel.Attribute // for `when` and attribute scopes
 	Cost       func(*http.Request) int64             // units, 0: what the rule says
 	Skip       func(*http.Request) bool              // true: neither asked nor counted
+
+	// IdempotencyHeader is the field that a request's id is taken from, mostly IdempotencyKey; empty: none. With a store on Redis an
+	// allowed request that comes again is then answered as before and not charged: right only where what lies behind does not do the
+	// work again either (docs/redis.md). A field that comes twice, is longer than 255 bytes or not printable ASCII is ignored.
+	IdempotencyHeader string
 
 	// Denied answers a denial in place of the problem body. The header fields are set already.
 	Denied func(http.ResponseWriter, *http.Request, ratel.Decision)
@@ -45,6 +54,7 @@ type Options struct {
 // New is a middleware: it asks for each request, sets the header fields of the decision, and answers denials by itself: 429, 403
 // for action: block, 503 when the store failed and the rule is closed, with an RFC 9457 body.
 func New(limiter *ratel.Limiter, options Options) func(http.Handler) http.Handler {
+	options.IdempotencyHeader = textproto.CanonicalMIMEHeaderKey(options.IdempotencyHeader)
 	return func(next http.Handler) http.Handler {
 		return &middleware{limiter: limiter, options: options, next: next}
 	}
@@ -136,7 +146,25 @@ func (m *middleware) question(r *http.Request) ratel.Request {
 	if m.options.Cost != nil {
 		question.Cost = m.options.Cost(r)
 	}
+	if m.options.IdempotencyHeader != "" {
+		question.IdempotencyID = idempotencyID(r.Header[m.options.IdempotencyHeader])
+	}
 	return question
+}
+
+const maxIdempotencyID = 255
+
+// idempotencyID is the id that the lines of a field tell; empty when they tell none.
+func idempotencyID(lines []string) string {
+	if len(lines) != 1 || len(lines[0]) > maxIdempotencyID {
+		return ""
+	}
+	for _, b := range []byte(lines[0]) {
+		if b < ' ' || b > '~' {
+			return ""
+		}
+	}
+	return lines[0]
 }
 
 // setFields puts the engine's lines into a header, in place of fields of the same name.

@@ -8,7 +8,8 @@ const { RatelError, invalid } = require('./errors.js')
 const { shown, noName } = require('./names.js')
 
 const HOOKS = ['user', 'apiKey', 'attributes', 'cost', 'skip', 'denied', 'failed']
-const OPTIONS = [...HOOKS, 'headers', 'keepDecision', 'ignoreDelay']
+const OPTIONS = [...HOOKS, 'headers', 'keepDecision', 'ignoreDelay', 'idempotencyHeader']
+const IDEMPOTENCY_KEY = 'Idempotency-Key' // draft-ietf-httpapi-idempotency-key-header
 const NO_LINES = []
 const asked = Symbol('ratel.asked')
 
@@ -49,6 +50,21 @@ function linesOf(req, name) {
   return lines
 }
 
+/** The name of the field that ids are taken from, in lower case; undefined for none. */
+function idempotencyField(option) {
+  if (option === undefined || option === false) return undefined
+  if (option === true) return IDEMPOTENCY_KEY.toLowerCase()
+  if (typeof option === 'string' && option !== '') return option.toLowerCase()
+  throw invalid(`idempotencyHeader is ${shown(option)}: it has to be true or the name of a field`)
+}
+
+/** The id that a field tells; undefined when it tells none. */
+function idempotencyIdOf(req, field) {
+  if (field === undefined) return undefined
+  const lines = linesOf(req, field)
+  return lines.length === 1 && typeof lines[0] === 'string' && /^[ -~]{1,255}$/.test(lines[0]) ? lines[0] : undefined
+}
+
 /** "Name: value\r\n" ... as names and values in turn. */
 function fieldsOf(text) {
   const fields = []
@@ -86,6 +102,7 @@ class Gate {
     this.limiter = limiter
     this.options = options
     this.flags = frame.word(options.headers ?? 0, 'headers', 'of Headers, joined by |')
+    this.idempotencyField = idempotencyField(options.idempotencyHeader)
   }
 
   /**
@@ -128,7 +145,15 @@ class Gate {
     if (cost !== undefined && typeof cost !== 'number' && typeof cost !== 'bigint') {
       throw wrongHook('cost', cost, 'a number or a bigint')
     }
-    const request = { method: req.method, path: bytesOf(req.originalUrl ?? req.url), user, apiKey, attributes, cost }
+    const request = {
+      method: req.method,
+      path: bytesOf(req.originalUrl ?? req.url),
+      user,
+      apiKey,
+      attributes,
+      cost,
+      idempotencyId: idempotencyIdOf(req, this.idempotencyField)
+    }
     if (isCut(req)) throw invalid('the request has more header fields than node looks at (see maxHeadersCount)')
     const peer = req.socket?.remoteAddress ?? ''
     const xForwardedFor = linesOf(req, 'x-forwarded-for')

@@ -17,6 +17,13 @@ export interface Hooks<Req> {
   headers?: number
   /** Lets handlers have the decision: see `decisionOf`. */
   keepDecision?: boolean
+  /**
+   * The field that a request's id is taken from: its name, or true for Idempotency-Key. With a store on Redis an allowed
+   * request that comes again is then answered as before and not charged: right only where what lies behind does not do
+   * the work again either (docs/redis.md). A field that comes twice, is longer than 255 bytes or not printable ASCII
+   * is ignored.
+   */
+  idempotencyHeader?: boolean | string
   /** Passes on at once what a leaky_bucket would hold back. */
   ignoreDelay?: boolean
 }

@@ -12,8 +12,8 @@ use bytes::Bytes;
 use http::{Request, Response, StatusCode};
 use http_body_util::{BodyExt, Full, StreamBody};
 use hyper_util::rt::{TokioExecutor, TokioIo};
-use ratel::tower::{Asked, Peer, RateLimitLayer};
-use ratel::{BoxError, HeaderFields, Limiter, Operation, Rules};
+use ratel::tower::{Asked, IDEMPOTENCY_KEY, Peer, RateLimitLayer};
+use ratel::{BoxError, Features, HeaderFields, Limiter, Operation, Rules};
 use std::borrow::Cow;
 use std::convert::Infallible;
 use std::net::{IpAddr, SocketAddr};
@@ -21,7 +21,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::task::{Context, Poll};
 use std::time::Duration;
-use support::{ApplyFn, AsyncFn, MapStorage, apply_later, eventually};
+use support::{ApplyFn, AsyncFn, MapStorage, RedisServer, apply_later, eventually};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tower::{Layer, Service, ServiceExt, service_fn};
@@ -206,6 +206,43 @@ async fn the_denied_hook() {
     let _ = statuses(&layer, "/x", &[], 3).await;
     let answer = ask(&layer, "GET", "/x", &[]).await;
     assert_eq!((answer.status().as_u16(), field(&answer, "x-ratelimit-limit")), (418, Some("3")));
+}
+
+#[tokio::test]
+async fn an_id_from_a_header() {
+    if !ratel::features().contains(Features::REDIS) {
+        return;
+    }
+    let server = RedisServer::start();
+    let gateway = || {
+        let rules = Rules::text(RULES, "rules");
+        hooked(Limiter::builder(rules).secret("sixteen bytes or more").redis(server.url("")).build().unwrap())
+    };
+    let (one, other) = (gateway().idempotency_header(IDEMPOTENCY_KEY), gateway().idempotency_header(IDEMPOTENCY_KEY));
+    let own = gateway().idempotency_header(http::HeaderName::from_static("x-request-id"));
+    let left = async |layer: &RateLimitLayer, from: &str, fields: &[(&str, &str)]| {
+        let fields = [&[("x-forwarded-for", from)], fields].concat();
+        let response = ask(layer, "GET", "/x", &fields).await;
+        assert_eq!(response.status(), 200);
+        field(&response, "x-ratelimit-remaining").unwrap().parse::<u32>().unwrap()
+    };
+    let key = [("Idempotency-Key", "\"8e03978e\"")];
+    for layer in [&one, &other, &one] {
+        assert_eq!(left(layer, "198.51.100.1", &key).await, 2);
+    }
+    assert_eq!(left(&own, "198.51.100.1", &[("X-Request-Id", key[0].1)]).await, 2);
+    assert_eq!(left(&gateway(), "198.51.100.1", &key).await, 1, "nobody asked for it");
+    assert_eq!(left(&one, "198.51.100.2", &key).await, 2, "of another client");
+    let long = "i".repeat(256);
+    for _ in 0..2 {
+        assert_eq!(left(&one, "198.51.100.3", &[("Idempotency-Key", &long[1..])]).await, 2);
+    }
+    let twice = [("Idempotency-Key", "a"), ("Idempotency-Key", "a")];
+    let bad = [&[("Idempotency-Key", &*long)][..], &[("Idempotency-Key", "")], &[("Idempotency-Key", "a\tb")], &twice];
+    for (i, fields) in bad.into_iter().enumerate() {
+        let from = format!("203.0.113.{i}");
+        assert_eq!((left(&one, &from, fields).await, left(&one, &from, fields).await), (2, 1), "{fields:?} is ignored");
+    }
 }
 
 #[tokio::test]

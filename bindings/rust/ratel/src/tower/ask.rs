@@ -16,6 +16,9 @@ use std::net::{IpAddr, Ipv4Addr};
 
 const X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 
+/// Longer ids are none, in bytes.
+const MAX_ID: usize = 255;
+
 /// Room for the header fields of all but very long names.
 const ROOM: usize = 1024;
 
@@ -42,6 +45,7 @@ impl RateLimitLayer {
         let attributes: Vec<Attribute> = facts.iter().map(|(name, value)| Attribute::new(name, value)).collect();
         let cost = hooks.cost.as_ref().and_then(|cost| cost(head));
         let request = Request::new(head.method.as_str(), &path).user(&user).api_key(&api_key);
+        let request = request.idempotency_id(self.idempotency_id(head));
         self.put(head, request.attributes(&attributes).cost(cost))
     }
 
@@ -98,6 +102,16 @@ impl RateLimitLayer {
             attributes: request.attribute_list().map(|(name, value)| (name.into(), value.into())).collect(),
             cost: request.stated_cost(),
             decision,
+        }
+    }
+
+    /// The id that a request tells; empty when it tells none.
+    fn idempotency_id<'a>(&self, head: Head<'a>) -> &'a [u8] {
+        let Some(name) = &self.hooks.idempotency_header else { return b"" };
+        let mut lines = head.headers.get_all(name).iter().map(|line| line.as_bytes());
+        match (lines.next(), lines.next()) {
+            (Some(id), None) if id.len() <= MAX_ID && id.iter().all(|byte| matches!(byte, b' '..=b'~')) => id,
+            _ => b"",
         }
     }
 

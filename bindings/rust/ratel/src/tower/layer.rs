@@ -2,7 +2,7 @@ use super::head::Head;
 use super::service::RateLimit;
 use crate::{Decision, Error, HeaderFields, Limiter};
 use bytes::Bytes;
-use http::Response;
+use http::{HeaderName, Response};
 use std::borrow::Cow;
 use std::future::Future;
 use std::net::IpAddr;
@@ -40,6 +40,7 @@ pub(super) struct Hooks {
     pub fields: HeaderFields,
     pub keep_decision: bool,
     pub ignore_delay: bool,
+    pub idempotency_header: Option<HeaderName>,
 }
 
 impl RateLimitLayer {
@@ -59,6 +60,7 @@ impl RateLimitLayer {
             fields: HeaderFields::default(),
             keep_decision: false,
             ignore_delay: false,
+            idempotency_header: None,
         };
         Self { limiter, hooks: Arc::new(hooks) }
     }
@@ -135,6 +137,14 @@ impl RateLimitLayer {
     /// Passes on at once what a `leaky_bucket` would hold back.
     pub fn ignore_delay(self, on: bool) -> Self {
         self.with(|hooks| hooks.ignore_delay = on)
+    }
+
+    /// Takes a request's id from a field, mostly [`IDEMPOTENCY_KEY`](super::IDEMPOTENCY_KEY). With a store on Redis an
+    /// allowed request that comes again is then answered as before and not charged: right only where what lies behind
+    /// does not do the work again either (`docs/redis.md`). A field that comes twice, is longer than 255 bytes or not
+    /// printable ASCII is ignored.
+    pub fn idempotency_header(self, name: HeaderName) -> Self {
+        self.with(|hooks| hooks.idempotency_header = Some(name))
     }
 
     /// How to wait for a delay; by default `tokio::time::sleep`.

@@ -29,6 +29,10 @@
 //! A cost below 1, or more than 64 attributes: 400; all else: 503; or what [`failed`](RateLimitLayer::failed) answers.
 //! A storage that fails is not such a case: the rule's `on_store_error` decides.
 
+/// The field that requests name themselves by (draft-ietf-httpapi-idempotency-key-header): see
+/// [`RateLimitLayer::idempotency_header`].
+pub const IDEMPOTENCY_KEY: http::HeaderName = http::HeaderName::from_static("idempotency-key");
+
 mod ask;
 mod body;
 mod fields;
