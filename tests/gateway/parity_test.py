@@ -207,6 +207,16 @@ class Decisions(Parity):
         self.assertEqual(self.statuses(log), [403, 403, 200, 200, 200, 429, 200, 429, 200, 200, 429])
         self.assertIn(b'"reason":"blocked"', log[0][1]["body"])
 
+    def test_more_rules_than_a_request_can_have(self):
+        def script(s):
+            for path in ("/", "/health"):
+                answer = s.wire.ask("GET", path)
+                s.note(path, {"status": answer.status, "fields": [], "body": answer.body})
+
+        rules = ", ".join(f"{{name: r{i}, path: /, scope: ip, limit: 9, window: 9d}}" for i in range(33))
+        log = self.compare(script, f"{{version: 1, match: all, rules: [{rules}]}}", timeless=True)
+        self.assertEqual(self.statuses(log), [503, 503])
+
     def test_no_rule(self):
         def script(s):
             for path in ("/orders", "/elsewhere"):

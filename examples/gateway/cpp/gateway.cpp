@@ -14,9 +14,11 @@ constexpr int kThreads = 64;
 /// Above that a path is refused: the library matches it with a regular expression, which recurses for every byte.
 constexpr size_t kMaxPath = 2048;
 
-ratel::Config LoadRules(const std::string& path) {
+ratel::Config ConfigOf(const Options& options) {
   ratel::Config config;
-  config.LoadFile(path);
+  config.LoadFile(options.rules);
+  if (!options.redis.empty()) config.UseRedis(options.redis);
+  if (!options.secret.empty()) config.SetSecret(options.secret);
   config.SetLog([](int level, std::string_view text) {
     const char* name = level == RL_LOG_ERROR ? "error" : level == RL_LOG_WARNING ? "warning" : "info";
     std::fprintf(stderr, "%s: %.*s\n", name, static_cast<int>(text.size()), text.data());
@@ -53,6 +55,14 @@ std::optional<int64_t> Cost(const httplib::Request& request) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), units);
   if (error != std::errc() || end != text.data() + text.size() || units < 1) return std::nullopt;
   return units;
+}
+
+/// The id that the lines of a field tell, as in the middlewares of the other languages; empty when they tell none.
+std::string_view IdempotencyId(const std::vector<std::string_view>& lines) {
+  constexpr size_t kMaxId = 255;
+  const auto is_printable = [](char c) { return c >= ' ' && c <= '~'; };
+  const bool told = lines.size() == 1 && lines[0].size() <= kMaxId && std::ranges::all_of(lines[0], is_printable);
+  return told ? lines[0] : std::string_view();
 }
 
 void SetText(httplib::Response& response, int status, const std::string& text) {
@@ -119,7 +129,7 @@ int StatusOf(const ratel::Decision& decision) {
 
 }  // namespace
 
-Gateway::Gateway(const Options& options) : options_(options), registry_(LoadRules(options.rules)) {
+Gateway::Gateway(const Options& options) : options_(options), registry_(ConfigOf(options)) {
   registry_.Watch(options.rules, std::chrono::milliseconds(options.watch_ms));
   if (!options.upstream.empty()) upstream_.emplace(options.upstream);
 
@@ -192,9 +202,17 @@ Gateway::Verdict Gateway::Decide(const httplib::Request& request, httplib::Respo
   ratel::Request question;
   question.Method(request.method).Path(request.target);
   question.User(User(request)).ApiKey(Field(request, "X-Api-Key")).Cost(*cost);
+  if (!options_.idempotency_header.empty())
+    question.IdempotencyId(IdempotencyId(Fields(request, options_.idempotency_header.c_str())));
+  ratel::Decision decision;
   std::string fields;
-  const ratel::Decision decision = registry_.AllowHttp(
-      question, request.remote_addr, Fields(request, "X-Forwarded-For"), Fields(request, "Forwarded"), fields);
+  try {
+    decision = registry_.AllowHttp(question, request.remote_addr, Fields(request, "X-Forwarded-For"),
+                                   Fields(request, "Forwarded"), fields);
+  } catch (const ratel::Error& error) {
+    if (error.Status() == RL_E_INVALID_ARGUMENT) return Handled(response, 400, error.what());
+    return Handled(response, 503, "the limits could not be checked");
+  }
   SetFields(response, fields);
   if (!decision) return Refuse(decision, response);
   if (decision.Delay().count() > 0) std::this_thread::sleep_for(decision.Delay());

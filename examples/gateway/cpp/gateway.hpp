@@ -14,10 +14,13 @@ namespace gateway {
 
 struct Options {
   std::string host = "127.0.0.1";
-  int port = 0;              ///< 0 = any free one
-  std::string rules;         ///< file or folder, watched
-  std::string upstream;      ///< empty = the gateway answers by itself
-  uint32_t watch_ms = 1000;  ///< how often the rules are looked at
+  int port = 0;                    ///< 0 = any free one
+  std::string rules;               ///< file or folder, watched
+  std::string upstream;            ///< empty = the gateway answers by itself
+  uint32_t watch_ms = 1000;        ///< how often the rules are looked at
+  std::string redis;               ///< URL; empty = counts are in this process
+  std::string secret;              ///< of all that share the Redis
+  std::string idempotency_header;  ///< empty = none
 };
 
 class Gateway {

@@ -4,6 +4,7 @@
 #include <charconv>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <exception>
 #include <stdexcept>
 #include <string>
@@ -16,11 +17,15 @@ namespace {
 
 constexpr char kUsage[] =
     "usage: gateway --rules FILE [--listen HOST:PORT] [--upstream http://HOST:PORT] [--watch-ms N]\n"
+    "               [--redis URL] [--idempotency-header NAME]\n"
     "\n"
     "  --rules FILE     rule file or folder; read again when it changes\n"
     "  --listen         where to listen (127.0.0.1:0, a free port); the port is printed\n"
     "  --upstream       the server to pass requests on to; without it the gateway answers by itself\n"
-    "  --watch-ms N     how often to look at the rules, in milliseconds (1000)\n";
+    "  --watch-ms N     how often to look at the rules, in milliseconds (1000)\n"
+    "  --redis URL      where the counts are, shared by all gateways with the same RATEL_SECRET in their environment\n"
+    "  --idempotency-header NAME\n"
+    "                   a request that comes again with the same value is not charged again\n";
 
 int ToNumber(std::string_view text, int limit, const char* what) {
   int number = 0;
@@ -44,6 +49,7 @@ gateway::Options ParseOptions(int argc, char** argv) {
   static const option kOptions[] = {
       {"rules", required_argument, nullptr, 'r'},    {"listen", required_argument, nullptr, 'l'},
       {"upstream", required_argument, nullptr, 'u'}, {"watch-ms", required_argument, nullptr, 'w'},
+      {"redis", required_argument, nullptr, 'R'},    {"idempotency-header", required_argument, nullptr, 'i'},
       {"help", no_argument, nullptr, 'h'},           {nullptr, 0, nullptr, 0}};
   gateway::Options options;
   for (int letter = 0; (letter = getopt_long(argc, argv, "", kOptions, nullptr)) != -1;) {
@@ -60,6 +66,12 @@ gateway::Options ParseOptions(int argc, char** argv) {
       case 'w':
         options.watch_ms = static_cast<uint32_t>(ToNumber(optarg, 1 << 30, "--watch-ms"));
         break;
+      case 'R':
+        options.redis = optarg;
+        break;
+      case 'i':
+        options.idempotency_header = optarg;
+        break;
       case 'h':
         std::fputs(kUsage, stdout);
         std::exit(0);
@@ -67,6 +79,7 @@ gateway::Options ParseOptions(int argc, char** argv) {
         throw std::invalid_argument("see gateway --help");
     }
   }
+  if (const char* secret = std::getenv("RATEL_SECRET")) options.secret = secret;
   if (options.rules.empty() || optind != argc) throw std::invalid_argument("see gateway --help");
   return options;
 }

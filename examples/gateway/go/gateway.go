@@ -21,7 +21,7 @@ import (
 const maxPath = 2048
 
 // newGateway decides on every request before anything else happens to it.
-func newGateway(limiter *ratel.Limiter, upstream *url.URL) http.Handler {
+func newGateway(limiter *ratel.Limiter, upstream *url.URL, idempotencyHeader string) http.Handler {
 	behind := http.Handler(http.HandlerFunc(answer))
 	if upstream != nil {
 		behind = newProxy(upstream)
@@ -31,6 +31,8 @@ func newGateway(limiter *ratel.Limiter, upstream *url.URL) http.Handler {
 		APIKey:     func(r *http.Request) string { return r.Header.Get("X-Api-Key") },
 		Cost:       func(r *http.Request) int64 { units, _ := cost(r); return units },
 		ExactNames: true,
+
+		IdempotencyHeader: idempotencyHeader,
 	})(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if takesBody(r) {
 			w.Header().Del("Connection")

@@ -14,7 +14,7 @@ func TestSharedRules(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer limiter.Close()
-	gateway := newGateway(limiter, nil)
+	gateway := newGateway(limiter, nil, "")
 	for i, want := range []int{200, 200, 200, 200, 200, 429} {
 		request := httptest.NewRequest("POST", "/orders", nil)
 		request.Header.Set("X-User", "alice")

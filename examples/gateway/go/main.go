@@ -18,17 +18,23 @@ import (
 )
 
 const usage = `usage: gateway --rules FILE [--listen HOST:PORT] [--upstream http://HOST:PORT] [--watch-ms N]
+               [--redis URL] [--idempotency-header NAME]
 
   --rules FILE     rule file or folder; read again when it changes
   --listen         where to listen (127.0.0.1:0, a free port); the port is printed
   --upstream       the server to pass requests on to; without it the gateway answers by itself
   --watch-ms N     how often to look at the rules, in milliseconds (1000)
+  --redis URL      where the counts are, shared by all gateways with the same RATEL_SECRET in their environment
+  --idempotency-header NAME
+                   a request that comes again with the same value is not charged again
 `
 
 type options struct {
 	rules, listen string
 	upstream      *url.URL // nil: the gateway answers by itself
 	watch         time.Duration
+	redis         string // URL; empty: counts are in this process
+	idempotency   string // a header's name
 }
 
 func parseOptions(arguments []string) (options, error) {
@@ -38,6 +44,8 @@ func parseOptions(arguments []string) (options, error) {
 	flags.StringVar(&o.rules, "rules", "", "")
 	flags.StringVar(&o.listen, "listen", "127.0.0.1:0", "")
 	upstream := flags.String("upstream", "", "")
+	flags.StringVar(&o.redis, "redis", "", "")
+	flags.StringVar(&o.idempotency, "idempotency-header", "", "")
 	milliseconds := flags.Uint("watch-ms", 1000, "")
 	if err := flags.Parse(arguments); err != nil {
 		return o, err
@@ -59,9 +67,13 @@ func parseOptions(arguments []string) (options, error) {
 
 func openLimiter(o options) (*ratel.Limiter, error) {
 	names := map[ratel.LogLevel]string{ratel.LogError: "error", ratel.LogWarning: "warning", ratel.LogInfo: "info"}
-	limiter, err := ratel.New(ratel.FromFile(o.rules), ratel.WithLog(func(level ratel.LogLevel, text string) {
+	settings := []ratel.Option{ratel.WithLog(func(level ratel.LogLevel, text string) {
 		fmt.Fprintf(os.Stderr, "%s: %s\n", names[level], text)
-	}))
+	})}
+	if o.redis != "" {
+		settings = append(settings, ratel.WithRedis(o.redis), ratel.WithSecret(os.Getenv("RATEL_SECRET")))
+	}
+	limiter, err := ratel.New(ratel.FromFile(o.rules), settings...)
 	if err != nil {
 		return nil, err
 	}
@@ -90,7 +102,7 @@ func run(arguments []string) error {
 		return fmt.Errorf("cannot listen on %s: %w", o.listen, err)
 	}
 	server := &http.Server{
-		Handler:                      newGateway(limiter, o.upstream),
+		Handler:                      newGateway(limiter, o.upstream, o.idempotency),
 		ReadHeaderTimeout:            10 * time.Second,
 		DisableGeneralOptionsHandler: true,
 	}

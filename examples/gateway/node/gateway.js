@@ -6,8 +6,8 @@ const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIO
 const MAX_COST = 2n ** 63n - 1n
 
 /** What answers requests: decides on every one before anything else happens to it. `upstream` is a URL, or nothing. */
-function gateway(limiter, upstream) {
-  const limited = rateLimit(limiter, { user, apiKey: (req) => first(req, 'x-api-key'), cost })
+function gateway(limiter, { upstream, idempotencyHeader }) {
+  const limited = rateLimit(limiter, { user, apiKey: (req) => first(req, 'x-api-key'), cost, idempotencyHeader })
   return (req, res) => {
     // HTTP/0.9, or a client that has gone before it was looked at: it has no address, and is not counted.
     if (req.httpVersionMajor !== 1 || req.socket.remoteAddress === undefined) return refuse(res)
@@ -45,8 +45,8 @@ function text(res, status, line) {
   res.end(`${line}\n`)
 }
 
-function metrics(res, limiter) {
-  const body = limiter.prometheus()
+async function metrics(res, limiter) {
+  const body = await limiter.prometheusAsync()
   res.setHeader('Content-Type', 'text/plain; version=0.0.4')
   res.setHeader('Content-Length', Buffer.byteLength(body))
   res.end(body)

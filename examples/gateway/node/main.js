@@ -8,11 +8,15 @@ const { Limiter } = require('ratel')
 const { gateway, unreadable } = require('./gateway.js')
 
 const usage = `usage: gateway --rules FILE [--listen HOST:PORT] [--upstream http://HOST:PORT] [--watch-ms N]
+               [--redis URL] [--idempotency-header NAME]
 
   --rules FILE     rule file or folder; read again when it changes
   --listen         where to listen (127.0.0.1:0, a free port); the port is printed
   --upstream       the server to pass requests on to; without it the gateway answers by itself
   --watch-ms N     how often to look at the rules, in milliseconds (1000)
+  --redis URL      where the counts are, shared by all gateways with the same RATEL_SECRET in their environment
+  --idempotency-header NAME
+                   a request that comes again with the same value is not charged again
 `
 
 class Usage extends Error {}
@@ -31,7 +35,15 @@ function parseOptions(given) {
   try {
     values = parseArgs({
       args: given,
-      options: { rules: text, listen: text, upstream: text, 'watch-ms': text, help: { type: 'boolean' } }
+      options: {
+        rules: text,
+        listen: text,
+        upstream: text,
+        'watch-ms': text,
+        redis: text,
+        'idempotency-header': text,
+        help: { type: 'boolean' }
+      }
     }).values
   } catch (error) {
     throw new Usage(error.message)
@@ -45,12 +57,16 @@ function parseOptions(given) {
     host: address[1] ?? address[2],
     port: Number(address[3]),
     upstream: upstreamOf(upstream),
-    watch: Number(watch)
+    watch: Number(watch),
+    redis: values.redis,
+    idempotencyHeader: values['idempotency-header']
   }
 }
 
-function openLimiter({ rules, watch }) {
-  const limiter = new Limiter({ file: rules, log: (level, text) => process.stderr.write(`${level}: ${text}\n`) })
+function openLimiter({ rules, watch, redis }) {
+  const log = (level, text) => process.stderr.write(`${level}: ${text}\n`)
+  const shared = redis === undefined ? {} : { redis, secret: process.env.RATEL_SECRET }
+  const limiter = new Limiter({ file: rules, log, ...shared })
   limiter.watch(rules, watch)
   return limiter
 }
@@ -58,7 +74,7 @@ function openLimiter({ rules, watch }) {
 /** Serves until a signal ends it; requests under way are answered first. */
 function serve(options) {
   const limiter = openLimiter(options)
-  const server = http.createServer({ headersTimeout: 10_000 }, gateway(limiter, options.upstream))
+  const server = http.createServer({ headersTimeout: 10_000 }, gateway(limiter, options))
   server.on('clientError', unreadable)
   server.on('error', (error) => fail(`cannot listen on ${options.host}:${options.port}: ${error.message}`))
   server.listen(options.port, options.host, () => {

@@ -3,7 +3,7 @@ use crate::proxy::Proxy;
 use bytes::Bytes;
 use http_body_util::BodyExt;
 use hyper::body::Incoming;
-use hyper::header::{AUTHORIZATION, CONNECTION, HOST, HeaderMap, HeaderValue};
+use hyper::header::{AUTHORIZATION, CONNECTION, HOST, HeaderMap, HeaderName, HeaderValue};
 use hyper::http::Extensions;
 use hyper::http::uri::Authority;
 use hyper::{Method, Request, Response, StatusCode, Version};
@@ -32,11 +32,19 @@ pub struct Gateway {
 }
 
 impl Gateway {
-    pub fn new(limiter: Limiter, upstream: Option<Authority>, names: Extensions) -> Self {
-        let layer = RateLimitLayer::new(limiter)
+    pub fn new(
+        limiter: Limiter,
+        upstream: Option<Authority>,
+        idempotency_header: Option<HeaderName>,
+        names: Extensions,
+    ) -> Self {
+        let mut layer = RateLimitLayer::new(limiter)
             .user(user)
             .api_key(|head| head.field("x-api-key"))
             .cost(|head| cost(head.headers).ok().flatten());
+        if let Some(name) = idempotency_header {
+            layer = layer.idempotency_header(name);
+        }
         let limited = layer.layer(Behind { proxy: upstream.map(Proxy::new) });
         Self { limiter: layer.limiter().clone(), limited, names }
     }

@@ -32,7 +32,11 @@ fn open_limiter(options: &Options) -> ratel::Result<Limiter> {
         };
         eprintln!("{name}: {text}");
     };
-    let limiter = Limiter::builder(Rules::file(&options.rules)).log(log).build()?;
+    let mut builder = Limiter::builder(Rules::file(&options.rules)).log(log);
+    if let Some(url) = &options.redis {
+        builder = builder.redis(url).secret(std::env::var("RATEL_SECRET").unwrap_or_default());
+    }
+    let limiter = builder.build()?;
     limiter.watch(&options.rules, options.watch)?;
     Ok(limiter)
 }
@@ -43,7 +47,7 @@ async fn serve(options: Options) -> Result<(), Box<dyn Error>> {
     let listen = &options.listen;
     let listener =
         TcpListener::bind(listen.as_str()).await.map_err(|error| format!("cannot listen on {listen}: {error}"))?;
-    let gateway = Gateway::new(limiter, options.upstream, names::exact().await?);
+    let gateway = Gateway::new(limiter, options.upstream, options.idempotency_header, names::exact().await?);
     let (mut terminated, mut interrupted) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
     println!("listening on {}", listener.local_addr()?);
     std::io::stdout().flush()?;
