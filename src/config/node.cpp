@@ -179,7 +179,36 @@ class TreeParser {
     if (parser_.raw.error == YAML_READER_ERROR) {
       return Fail(PositionOfByte(text_, StartOfCharacter(parser_.raw.problem_offset)), ReaderProblem());
     }
-    return Fail(ToPosition(parser_.raw.problem_mark), SyntaxProblem());
+    const size_t index = ByteOf(parser_.raw.problem_mark);
+    const size_t key = KeyBefore(index);
+    if (index - key > kMaxKey) {
+      return Fail(
+          PositionOfByte(text_, key),
+          "a key is longer than 1,024 characters, which YAML takes only in the form `? key` and `: value`, each on a "
+          "line of its own");
+    }
+    return Fail(ToPosition(parser_.raw.problem_mark), SyntaxProblem(index));
+  }
+
+  /// Where the key begins that a colon at `index` ends; `index` when there is none.
+  size_t KeyBefore(size_t index) const {
+    if (index >= text_.size() || text_[index] != ':') return index;
+    const size_t last = text_.find_last_not_of(' ', index - 1);
+    if (index == 0 || last == std::string_view::npos) return index;
+    const char quote = text_[last];
+    if (quote != '"' && quote != '\'') return text_.find_first_not_of(' ', text_.find_last_of("\n{,[", last) + 1);
+    size_t begin = last;
+    do {
+      begin = begin == 0 ? std::string_view::npos : text_.rfind(quote, begin - 1);
+      if (begin == std::string_view::npos) return index;
+    } while (IsEscaped(begin));
+    return begin;
+  }
+
+  bool IsEscaped(size_t quote) const {
+    size_t backslashes = 0;
+    while (backslashes < quote && text_[quote - 1 - backslashes] == '\\') ++backslashes;
+    return backslashes % 2 != 0;
   }
 
   /// libyaml points behind the first byte of a character that is cut short.
@@ -199,8 +228,7 @@ class TreeParser {
     return "the text holds a byte that YAML does not allow (" + problem + ")";
   }
 
-  std::string SyntaxProblem() const {
-    const size_t index = ByteOf(parser_.raw.problem_mark);
+  std::string SyntaxProblem(size_t index) const {
     if (index < text_.size() && text_[index] == '\t') return "a tab cannot indent here: use spaces";
     std::string message = "not valid YAML: ";
     if (parser_.raw.context != nullptr) {
@@ -272,6 +300,8 @@ class TreeParser {
     error_ = {Status::kConfig, std::move(message), {}, {}, position};
     return false;
   }
+
+  static constexpr size_t kMaxKey = 1024;  ///< of libyaml's
 
   std::string_view text_;
   Parser parser_;
