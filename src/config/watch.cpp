@@ -11,6 +11,7 @@
 
 #include "config/files.hpp"
 #include "core/hash.hpp"
+#include "core/signals.hpp"
 
 namespace ratel {
 namespace {
@@ -40,6 +41,7 @@ struct FileWatch::Impl {
   Impl& operator=(const Impl&) = delete;
 
   void Run() {
+    LeaveSignalsToTheHost();
     while (Wait(interval)) {
       std::optional<Fingerprint> now = Look();
       if (now ? now == seen : unreadable) {

@@ -1,6 +1,5 @@
 #include "limiter/errands.hpp"
 
-#include <signal.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -8,6 +7,8 @@
 #include <optional>
 #include <system_error>
 #include <utility>
+
+#include "core/signals.hpp"
 
 namespace ratel {
 
@@ -65,10 +66,7 @@ void Errands::Start() noexcept {
 }
 
 void Errands::Run() noexcept {
-  // The host's signals are for the host's threads.
-  sigset_t all;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, nullptr);
+  LeaveSignalsToTheHost();
   auto pause = kLeastPause;
   std::unique_lock lock(mutex_);
   while (!stopping_) {

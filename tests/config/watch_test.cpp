@@ -1,6 +1,7 @@
 #include "config/watch.hpp"
 
 #include <gtest/gtest.h>
+#include <signal.h>
 #include <unistd.h>
 
 #include <condition_variable>
@@ -62,6 +63,21 @@ TEST_F(Watch, TellsOtherBytes) {
   EXPECT_TRUE(changes_.Reaches(1));
   Write("rules.yaml", "rules: [] # 3");
   EXPECT_TRUE(changes_.Reaches(2));
+}
+
+TEST_F(Watch, ItsThreadLeavesSignalsToTheHost) {
+  Write("rules.yaml", "rules: []");
+  sigset_t blocked;
+  sigemptyset(&blocked);
+  FileWatch watch((folder_ / "rules.yaml").string(), 2ms, [&] {
+    pthread_sigmask(SIG_BLOCK, nullptr, &blocked);
+    changes_.Note();
+  });
+  Write("rules.yaml", "rules: [ ]");
+  ASSERT_TRUE(changes_.Reaches(1));
+  for (const int signal : {SIGTERM, SIGINT, SIGHUP, SIGCHLD, SIGUSR1, SIGALRM}) {
+    EXPECT_EQ(sigismember(&blocked, signal), 1) << signal;
+  }
 }
 
 TEST_F(Watch, ATouchedFileIsNoChange) {

@@ -7,6 +7,8 @@
 #include <system_error>
 #include <utility>
 
+#include "core/signals.hpp"
+
 namespace ratel::redis {
 namespace {
 
@@ -46,6 +48,7 @@ std::optional<Resolver::Found> Resolver::Begin(const std::string& host, uint16_t
   done_.store(false);
   try {
     thread_ = std::thread([this, host, port] {
+      LeaveSignalsToTheHost();
       try {
         found_ = LookUp(host, port, 0);
       } catch (const std::bad_alloc&) {
