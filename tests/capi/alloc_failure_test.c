@@ -4,6 +4,7 @@
  *
  * The program's own malloc and mmap stand in for the C library's, for all libraries of the process. */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <sys/mman.h>
@@ -106,7 +107,8 @@ struct world {
   rl_completion_queue *new_queue;
 };
 
-static char file_path[] = "ratel-capi-XXXXXX";
+static char folder[FOLDER_SIZE];
+static char file_path[FOLDER_SIZE + 16];
 static char buffer[1 << 16];
 static uint64_t needed;
 
@@ -526,7 +528,9 @@ static void the_embedded_store_decides_without_allocating(void **state) {
 
 static int make_file(void **state) {
   (void)state;
-  const int file = mkstemp(file_path);
+  make_folder(folder);
+  snprintf(file_path, sizeof file_path, "%s/rules.yaml", folder);
+  const int file = open(file_path, O_WRONLY | O_CREAT | O_EXCL, 0600);
   if (file < 0) return -1;
   const ssize_t written = write(file, OTHER_RULES, sizeof OTHER_RULES - 1);
   close(file);
@@ -535,7 +539,7 @@ static int make_file(void **state) {
 
 static int remove_file(void **state) {
   (void)state;
-  return unlink(file_path);
+  return unlink(file_path) == 0 ? rmdir(folder) : -1;
 }
 
 int main(void) {

@@ -88,9 +88,9 @@ static void bytes_that_are_not_utf8_are_a_fault(void **state) {
 
 static void a_file_and_a_folder(void **state) {
   (void)state;
-  char folder[] = "ratel-capi-XXXXXX";
-  assert_non_null(mkdtemp(folder));
-  char path[64];
+  char folder[FOLDER_SIZE];
+  make_folder(folder);
+  char path[FOLDER_SIZE + 16];
   snprintf(path, sizeof path, "%s/rules.yaml", folder);
   FILE *file = fopen(path, "w");
   assert_non_null(file);

@@ -120,9 +120,9 @@ static uint64_t failures_of(rl_registry *registry) {
 
 static void a_bad_file_keeps_the_old_rules_and_is_told(void **state) {
   (void)state;
-  char folder[] = "ratel-capi-XXXXXX";
-  assert_non_null(mkdtemp(folder));
-  char path[64];
+  char folder[FOLDER_SIZE];
+  make_folder(folder);
+  char path[FOLDER_SIZE + 16];
   snprintf(path, sizeof path, "%s/rules.yaml", folder);
   struct messages messages = {0, 0, ""};
   const rl_log log = {sizeof log, 0, &messages, record, NULL};
@@ -164,9 +164,9 @@ static int reaches_generation(const rl_registry *registry, uint64_t generation) 
 
 static void a_watched_file(void **state) {
   (void)state;
-  char folder[] = "ratel-capi-XXXXXX";
-  assert_non_null(mkdtemp(folder));
-  char path[64];
+  char folder[FOLDER_SIZE];
+  make_folder(folder);
+  char path[FOLDER_SIZE + 16];
   snprintf(path, sizeof path, "%s/rules.yaml", folder);
   rl_registry *registry = registry_of(ORDERS);
   rl_error err = RL_ERROR_INIT;

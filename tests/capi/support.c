@@ -73,6 +73,14 @@ void assert_no_answer(const rl_decision *decision, rl_status status) {
 
 void assert_same_answer(const rl_decision *a, const rl_decision *b) { assert_memory_equal(a, b, sizeof *a); }
 
+void make_folder(char folder[FOLDER_SIZE]) {
+  const char *parent = getenv("TMPDIR");
+  const int size =
+      snprintf(folder, FOLDER_SIZE, "%s/ratel-capi-XXXXXX", parent != NULL && parent[0] != '\0' ? parent : "/tmp");
+  assert_in_range(size, 1, FOLDER_SIZE - 1);
+  assert_non_null(mkdtemp(folder));
+}
+
 int contains(const char *haystack, uint64_t size, const char *needle) {
   const size_t length = strlen(needle);
   for (uint64_t i = 0; i + length <= size; ++i) {

@@ -45,6 +45,10 @@ uint64_t keys_of(rl_registry *registry);
 void assert_failed(rl_status expected, rl_status status, const rl_error *err);
 void assert_no_answer(const rl_decision *decision, rl_status status);
 void assert_same_answer(const rl_decision *a, const rl_decision *b);
+/* A new folder for files, below TMPDIR or /tmp. To be removed by the test. */
+#define FOLDER_SIZE 200
+void make_folder(char folder[FOLDER_SIZE]);
+
 int contains(const char *haystack, uint64_t size, const char *needle);
 
 #endif
