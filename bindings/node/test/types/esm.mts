@@ -98,6 +98,10 @@ app.use(
   })
 )
 app.get('/', (req, res) => void res.send(decisionOf(req)?.decision.source))
+rateLimit(limiter, { idempotencyHeader: true })
+rateLimit(limiter, { idempotencyHeader: 'X-Request-Id' })
+// @ts-expect-error a name, or whether
+rateLimit(limiter, { idempotencyHeader: (req: unknown) => req })
 // @ts-expect-error no such hook
 rateLimit(limiter, { users: () => 'a' })
 const limit2 = rateLimit<http2.Http2ServerRequest, http2.Http2ServerResponse>(limiter)

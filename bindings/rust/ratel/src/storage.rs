@@ -41,7 +41,8 @@ pub trait Storage: Send + Sync + 'static {
         Offers::default()
     }
 
-    /// Like `apply`, but may end later and on any thread, with [`finish`](AsyncOperation::finish). For `allow_async`.
+    /// Like `apply`, but may end later and on any thread, with [`finish`](AsyncOperation::finish). For `allow_async`, and
+    /// for what the engine has to tell after it. The last limiter waits for what has not ended when it is dropped.
     fn apply_async(&self, operation: AsyncOperation) {
         operation.finish(Err("apply_async is not offered".into()));
     }
@@ -67,7 +68,7 @@ pub trait Storage: Send + Sync + 'static {
 /// What a [`Storage`] offers beside `apply`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Offers {
-    /// `apply_async`; without it `allow_async` calls `apply`.
+    /// `apply_async`; without it `apply` is called.
     pub apply_async: bool,
     /// `forget`; without it `reset` writes through `apply`.
     pub forget: bool,
