@@ -1,5 +1,5 @@
 // Ratel on Redis through the C ABI: callers that wait (one, or IN_FLIGHT threads), rl_allow_many of 16 on threads,
-// rl_allow_async and rl_allow_queued.
+// rl_allow_async and rl_allow_queued, the latter also with fewer decisions to a script call.
 #include <ratel/rl.h>
 
 #include <atomic>
@@ -18,18 +18,19 @@ void Check(rl_status status, const rl_error& error) {
   if (status != RL_OK) throw std::runtime_error(std::string(rl_status_name(status)) + ": " + error.message);
 }
 
-/// A registry with one rule on the server.
+/// A registry with one rule on the server. The extras are put at the ends of its rule and of its URL.
 class Limiter {
  public:
-  explicit Limiter(const Options& options, const std::string& extra = "") {
+  explicit Limiter(const Options& options, const std::string& extra_of_rule = "",
+                   const std::string& extra_of_url = "") {
     rl_error error = RL_ERROR_INIT;
     rl_config* config = nullptr;
     Check(rl_config_create(&config, &error), error);
     const std::string rules =
         "version: 1\ndefault: {name: d, scope: user, algorithm: token_bucket, limit: " + std::to_string(options.limit) +
-        ", window: 1d, on_store_error: closed" + extra + "}\n";
+        ", window: 1d, on_store_error: closed" + extra_of_rule + "}\n";
     // A busy machine must not make failures: what is measured are answers.
-    const std::string url = "redis://127.0.0.1:" + std::to_string(options.port) + "?deadline_ms=60000";
+    const std::string url = "redis://127.0.0.1:" + std::to_string(options.port) + "?deadline_ms=60000" + extra_of_url;
     Check(rl_config_load_text(config, Borrow(rules), Borrow("rules"), &error), error);
     Check(rl_config_set_secret(config, Borrow("a secret for benchmarks"), &error), error);
     Check(rl_config_use_redis(config, Borrow(url), &error), error);
@@ -192,8 +193,8 @@ thread_local Chain::Slot* Chain::asking_ = nullptr;
 thread_local bool Chain::answered_ = false;
 
 /// IN_FLIGHT questions at a time from one thread, answers collected in batches.
-void Queued(const Options& options, const std::string& extra) {
-  const Limiter limiter(options, extra);
+void Queued(const Options& options, const std::string& extra_of_rule, const std::string& extra_of_url = "") {
+  const Limiter limiter(options, extra_of_rule, extra_of_url);
   rl_error error = RL_ERROR_INIT;
   rl_completion_queue* queue = nullptr;
   Check(rl_completion_queue_create(0, nullptr, nullptr, &queue, &error), error);
@@ -238,6 +239,8 @@ int main(int argc, char** argv) {
       {{"blocking", [](const auto& options) { bench::Blocking(options, ""); }},
        {"many", bench::Many},
        {"queued", [](const auto& options) { bench::Queued(options, ""); }},
+       {"queued_alone", [](const auto& options) { bench::Queued(options, "", "&batch=1"); }},
+       {"queued_16", [](const auto& options) { bench::Queued(options, "", "&batch=16"); }},
        {"queued_denials", [](const auto& options) { bench::Queued(options, ", local_tier: denials"); }},
        {"queued_leases", [](const auto& options) { bench::Queued(options, ", local_tier: leases"); }},
        {"blocking_denials", [](const auto& options) { bench::Blocking(options, ", local_tier: denials"); }},

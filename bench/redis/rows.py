@@ -57,6 +57,8 @@ ROWS = [
     Row("ratel rl_allow_many of 16, 16 threads", "ratel", "many", 16),
     Row("ratel rl_allow_async, 256 on the way", "ratel", "async", 256),
     Row("ratel rl_allow_queued, 256 on the way", "ratel", "queued", 256, loads=("allowed", "denied", "hot")),
+    Row("ratel rl_allow_queued, batch=16", "ratel", "queued_16", 256),
+    Row("ratel rl_allow_queued, batch=1", "ratel", "queued_alone", 256, loads=("allowed", "denied", "hot")),
     Row("ratel rl_allow_rule, 1 thread, local_tier: denials", "ratel", "blocking_denials", 1, loads=("denied",)),
     Row("ratel rl_allow_queued, local_tier: denials", "ratel", "queued_denials", 256, loads=("denied",)),
     Row("ratel rl_allow_rule, 1 thread, local_tier: leases", "ratel", "blocking_leases", 1, loads=("hot",)),

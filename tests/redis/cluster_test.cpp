@@ -90,6 +90,47 @@ TEST(Cluster, LimitsInDifferentSlotsAreRefusedByTheServer) {
   EXPECT_TRUE(heard.Mentions("CROSSSLOT")) << heard.all();
 }
 
+long long ScriptCalls(RedisCluster& cluster) {
+  long long calls = 0;
+  for (size_t i = 0; i < RedisCluster::kMasters; ++i) {
+    const std::string line = cluster.node(i).Info("commandstats", "cmdstat_evalsha");
+    if (!line.empty()) calls += std::stoll(line.substr(line.find('=') + 1));
+  }
+  return calls;
+}
+
+/// Asks for these together, and each has to be answered.
+void AskAll(Storage& storage, std::vector<Charge>& charges) {
+  std::vector<Operation> operations;
+  std::vector<Status> statuses(charges.size(), Status::kInternal);
+  for (Charge& charge : charges) operations.push_back({{&charge, 1}, kStart});
+  storage.ApplyMany(operations, statuses);
+  for (size_t i = 0; i < charges.size(); ++i) EXPECT_EQ(statuses[i], Status::kOk) << i;
+}
+
+TEST(Cluster, WhatLiesInOneSlotSharesCallsAndIsAnsweredInOrder) {
+  RedisCluster& cluster = Shared();
+  const auto storage = Open(cluster.url(kPatient));
+  constexpr uint32_t kGroups = 30;
+  const auto all = [] {
+    std::vector<Charge> charges;
+    for (uint64_t i = 0; i < 10; ++i) {
+      for (uint32_t group = 0; group < kGroups; ++group) charges.push_back(Tagged(group, 100 * group + i / 2));
+    }
+    return charges;
+  };
+  std::vector<Charge> warm = all();
+  AskAll(*storage, warm);
+  const long long before = ScriptCalls(cluster);
+  std::vector<Charge> charges = all();
+  AskAll(*storage, charges);
+  EXPECT_EQ(ScriptCalls(cluster) - before, kGroups) << "a call for each slot";
+  for (uint64_t i = 0; i < 10; ++i) {
+    for (uint32_t group = 0; group < kGroups; ++group)
+      ASSERT_EQ(charges[i * kGroups + group].outcome.remaining, 1'000'000 - 3 - i % 2) << i << " of " << group;
+  }
+}
+
 TEST(Cluster, OneNodeThatIsDownDoesNotHoldUpTheFirstMap) {
   RedisCluster& cluster = Shared();
   const std::string dead = "127.0.0.1:" + std::to_string(FreePort());
@@ -185,6 +226,43 @@ TEST(Cluster, ASlotThatMovesUnderLoadLosesAndDoublesNothing) {
   EXPECT_EQ(load.failed(), 0u) << heard.all();
   EXPECT_EQ(Spent(*storage, charges[0]), load.admitted());
   EXPECT_EQ(Spent(*storage, charges[1]), load.admitted());
+}
+
+TEST(Cluster, WhatSharesCallsIsAnsweredWhileItsSlotMoves) {
+  RedisCluster cluster({}, false);
+  const auto storage = Open(cluster.url(kPatient));
+  constexpr uint32_t kGroup = 4711;
+  constexpr uint64_t kKeys = 20;
+  const uint16_t slot = SlotOfGroup(kGroup);
+  const size_t from = RedisCluster::FirstOwner(slot);
+  const size_t to = (from + 1) % RedisCluster::kMasters;
+  uint64_t rounds = 0;
+  const auto ask = [&] {
+    std::vector<Charge> charges;
+    for (uint64_t i = 0; i < 2 * kKeys; ++i) charges.push_back(Tagged(kGroup, i % kKeys));
+    AskAll(*storage, charges);
+    ++rounds;
+    for (uint64_t i = 0; i < kKeys; ++i)
+      EXPECT_EQ(charges[kKeys + i].outcome.remaining, 1'000'000 - 2 * rounds) << "key " << i << ", round " << rounds;
+  };
+  ask();
+  cluster.BeginMove(slot, from, to);
+  ask();
+  // Some have gone, others have not.
+  const std::string port = std::to_string(cluster.node(to).port());
+  for (uint64_t key = 0; key < kKeys; key += 2) {
+    const std::string name = redis::KeyName({}, Tagged(kGroup, key));
+    ASSERT_EQ(cluster.node(from).Do({"MIGRATE", "127.0.0.1", port, name, "0", "5000"}), "OK");
+  }
+  ask();
+  EXPECT_GT(Seen(cluster, "TRYAGAIN") + Seen(cluster, "ASK"), 0);
+  cluster.MoveKeys(slot, from, to);
+  ask();
+  cluster.EndMove(slot, to);
+  ask();
+  EXPECT_GT(Seen(cluster, "MOVED"), 0);
+  ask();
+  for (uint64_t key = 0; key < kKeys; ++key) EXPECT_EQ(Spent(*storage, Tagged(kGroup, key)), 2 * rounds);
 }
 
 TEST(Cluster, AStormOfMovedIsFollowedWithoutOneOfOurs) {

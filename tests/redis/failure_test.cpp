@@ -177,6 +177,20 @@ TEST(Failure, AReplicaIsLeftForWhoeverIsMasterLater) {
   EXPECT_TRUE(Eventually([&] { return Spend(*storage) == Status::kOk; }));
 }
 
+TEST(Failure, AReplicaIsLeftAlsoWhenItSaysFirstWhereInTheScriptItWas) {
+  RedisServer server;
+  Relay relay(server.port());
+  const auto storage = Open(relay.url(kUsual));
+  const Heard heard(*storage);
+  ASSERT_EQ(Spend(*storage), Status::kOk);
+  relay.instead =
+      "-ERR Error running script (call to f_1): @user_script:9: @user_script: 9: -READONLY You can't write against a "
+      "read only replica.\r\n";
+  EXPECT_EQ(Spend(*storage), Status::kStore);
+  EXPECT_TRUE(Eventually([&] { return Spend(*storage) == Status::kOk; }));
+  EXPECT_TRUE(heard.Mentions("connected again")) << heard.all();
+}
+
 TEST(Failure, AServerThatIsLoadingOrIsNoRedis) {
   const std::pair<const char*, const char*> cases[] = {
       {"-LOADING Redis is loading the dataset in memory\r\n", "LOADING"},

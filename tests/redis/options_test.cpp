@@ -13,8 +13,9 @@ Options Good(std::string_view url) {
 }
 
 TEST(Url, AllThatCanBeSaid) {
-  const Options options =
-      Good("redis://me:p%40ss:word@[::1]:7000/3?deadline_ms=25&time=caller&prefix=shop&connections=2&ttl_margin_ms=5");
+  const Options options = Good(
+      "redis://me:p%40ss:word@[::1]:7000/"
+      "3?deadline_ms=25&time=caller&prefix=shop&connections=2&batch=16&ttl_margin_ms=5");
   EXPECT_EQ(options.places.at(0).host, "::1");
   EXPECT_EQ(options.places.at(0).port, 7000);
   EXPECT_EQ(options.user, "me");
@@ -24,6 +25,7 @@ TEST(Url, AllThatCanBeSaid) {
   EXPECT_FALSE(options.server_time);
   EXPECT_EQ(options.prefix, "shop");
   EXPECT_EQ(options.connections, 2u);
+  EXPECT_EQ(options.batch, 16u);
   EXPECT_EQ(options.ttl_margin_ms, 5u);
   EXPECT_EQ(Shown(options), "redis://[::1]:7000/3");
 }
@@ -38,6 +40,7 @@ TEST(Url, WhatIsLeftOut) {
   EXPECT_TRUE(options.server_time);
   EXPECT_EQ(options.prefix, "rl");
   EXPECT_EQ(options.connections, 1u);
+  EXPECT_EQ(options.batch, 64u);
   EXPECT_EQ(options.ttl_margin_ms, 0u);
   EXPECT_EQ(Good("redis://h?time=caller").ttl_margin_ms, 10'000u);
   EXPECT_EQ(Good("redis://:secret@h").password, "secret");
@@ -102,6 +105,7 @@ TEST(Url, WhatIsWrongIsSaid) {
       {"redis://h?prefix=a%20b", "prefix"},
       {"redis://h?prefix={a}", "braces"},
       {"redis://h?connections=65", "1 to 64"},
+      {"redis://h?batch=0", "1 to 64"},
       {"redis://h?deadline=5", "unknown option \"deadline\""},
       {"redis://h?deadline_ms", "no value"},
       {"redis://h?db=1&db=2", "twice"},

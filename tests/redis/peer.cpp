@@ -7,6 +7,7 @@
 
 #include <array>
 #include <chrono>
+#include <cstring>
 #include <stdexcept>
 
 namespace ratel::test {
@@ -81,6 +82,10 @@ void Relay::Serve(int client) {
       static_cast<void>(!recv(server, thrown_away.data(), thrown_away.size(), 0));
       ++lost;
       open = false;
+    } else if (const char* other = wanted[1].revents != 0 ? instead.exchange(nullptr) : nullptr; other != nullptr) {
+      std::array<char, 65536> thrown_away;
+      static_cast<void>(!recv(server, thrown_away.data(), thrown_away.size(), 0));
+      open = send(client, other, std::strlen(other), MSG_NOSIGNAL) > 0;
     } else if (wanted[1].revents != 0) {
       if (delay_ms != 0) std::this_thread::sleep_for(std::chrono::milliseconds(delay_ms));
       open = open && HandOn(server, client);

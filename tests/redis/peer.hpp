@@ -45,7 +45,8 @@ class Relay final : public Peer {
       false};                     ///< what the server answers is read and thrown away, and the connection closed
   std::atomic<int> lose_next{0};  ///< that many times
   std::atomic<int> lost{0};
-  std::atomic<int> delay_ms{0};  ///< by so much replies come late
+  std::atomic<int> delay_ms{0};               ///< by so much replies come late
+  std::atomic<const char*> instead{nullptr};  ///< once: what comes in place of the next reply
 
  private:
   void Serve(int client) override;

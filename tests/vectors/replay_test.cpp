@@ -1,5 +1,5 @@
 // Replays the vectors through the C ABI, rl.h alone: on the embedded store, on a storage of our own, on a Redis and on a Redis Cluster, with
-// the time as an argument and from a clock of our own. README.md describes the form.
+// the time as an argument and from a clock of our own; on a Redis also with what follows each other asked together. README.md describes the form.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -240,7 +240,7 @@ class Config {
   rl_config* config_ = nullptr;
 };
 
-enum class Store { kEmbedded, kHost, kRedis, kCluster };
+enum class Store { kEmbedded, kHost, kRedis, kRedisTogether, kCluster };
 enum class Time { kArgument, kClock };
 
 /// One vector on one registry.
@@ -274,15 +274,17 @@ class Replay {
   /// Stops at the first step that goes wrong: what follows it means nothing.
   void Run() {
     if (registry_ == nullptr) return;
-    size_t index = 0;
-    for (const json& step : vector_["steps"]) {
-      now_.ns = base_ + Number(step["at"]);
-      const std::string wrong = Step(index, step);
-      if (!wrong.empty()) {
-        ADD_FAILURE() << vector_["name"].get<std::string>() << ", step " << index << " " << step.dump() << "\n"
-                      << wrong;
-        return;
+    const json& steps = vector_["steps"];
+    for (size_t index = 0; index < steps.size();) {
+      if (store_ == Store::kRedisTogether && steps[index]["op"] == "allow") {
+        const size_t first = index;
+        while (index < steps.size() && steps[index]["op"] == "allow") ++index;
+        if (!Together(first, index)) return;
+        continue;
       }
+      const json& step = steps[index];
+      now_.ns = base_ + Number(step["at"]);
+      if (!IsRight(index, Step(index, step))) return;
       ++index;
     }
   }
@@ -316,7 +318,37 @@ class Replay {
     return cluster;
   }
 #endif
-  bool IsRemote() const { return store_ == Store::kRedis || store_ == Store::kCluster; }
+  bool IsRemote() const {
+    return store_ == Store::kRedis || store_ == Store::kRedisTogether || store_ == Store::kCluster;
+  }
+
+  bool IsRight(size_t index, const std::string& wrong) const {
+    if (wrong.empty()) return true;
+    ADD_FAILURE() << vector_["name"].get<std::string>() << ", step " << index << " " << vector_["steps"][index].dump()
+                  << "\n"
+                  << wrong;
+    return false;
+  }
+
+  /// The steps from `first` on, all of them "allow", by one rl_allow_many.
+  bool Together(size_t first, size_t end) {
+    const json& steps = vector_["steps"];
+    std::vector<Request> kept;
+    std::vector<rl_request> requests;
+    for (size_t i = first; i < end; ++i)
+      kept.emplace_back(RequestOf(steps[i]), registry_, base_ + Number(steps[i]["at"]));
+    for (const Request& request : kept) requests.push_back(request.get());
+    std::vector<rl_decision> decisions(requests.size(), rl_decision RL_DECISION_INIT);
+    const rl_status status =
+        rl_allow_many(registry_, requests.data(), static_cast<uint32_t>(requests.size()), decisions.data(), nullptr);
+    for (size_t i = first; i < end; ++i) {
+      const rl_decision& decision = decisions[i - first];
+      decided_[i] = {RequestOf(steps[i]), decision};
+      if (!IsRight(i, Compare(ExpectationOf(steps[i]), status != RL_OK ? status : decision.status, decision)))
+        return false;
+    }
+    return true;
+  }
 
   uint64_t NowArgument() const { return by_clock_ ? 0 : now_.ns; }
 
@@ -555,10 +587,11 @@ TEST_P(Vectors, Replay) {
 std::string NameOf(const ::testing::TestParamInfo<Case>& info) {
   const auto& [name, store, time] = info.param;
   return std::string(name) +
-         (store == Store::kEmbedded ? "_embedded"
-          : store == Store::kHost   ? "_host"
-          : store == Store::kRedis  ? "_redis"
-                                    : "_cluster") +
+         (store == Store::kEmbedded        ? "_embedded"
+          : store == Store::kHost          ? "_host"
+          : store == Store::kRedis         ? "_redis"
+          : store == Store::kRedisTogether ? "_redis_together"
+                                           : "_cluster") +
          (time == Time::kArgument ? "_argument" : "_clock");
 }
 
@@ -570,6 +603,10 @@ INSTANTIATE_TEST_SUITE_P(All, Vectors,
                          ::testing::Combine(kFiles, ::testing::Values(Store::kEmbedded, Store::kHost), kTimes), NameOf);
 #if RATEL_REDIS
 INSTANTIATE_TEST_SUITE_P(Redis, Vectors, ::testing::Combine(kFiles, ::testing::Values(Store::kRedis), kTimes), NameOf);
+INSTANTIATE_TEST_SUITE_P(RedisTogether, Vectors,
+                         ::testing::Combine(kFiles, ::testing::Values(Store::kRedisTogether),
+                                            ::testing::Values(Time::kArgument)),
+                         NameOf);
 INSTANTIATE_TEST_SUITE_P(Cluster, Vectors, ::testing::Combine(kFiles, ::testing::Values(Store::kCluster), kTimes),
                          NameOf);
 #endif

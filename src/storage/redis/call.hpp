@@ -29,8 +29,11 @@ struct Call {
   Operation* operation = nullptr;  ///< nullptr once it has ended: its waiter is gone, a reply may still come
   Completion* done = nullptr;
   Clock::time_point deadline;
-  std::string body;  ///< kDecide: the script's arguments; else the whole command
-  size_t arguments = 0;
+  std::string body;  ///< kDecide: the script's keys and terms, as arguments; else the whole command
+  size_t keys = 0;   ///< so many, and they take so many bytes
+  size_t keys_size = 0;
+  size_t terms = 0;              ///< so many
+  bool plain = false;            ///< may share a call of the script
   bool repeatable = false;       ///< it has an id: to carry it out twice is to carry it out once
   bool repeated = false;         ///< and was sent again
   bool script_reloaded = false;  ///< a missing script is loaded once

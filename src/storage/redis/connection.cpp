@@ -32,10 +32,18 @@ bool IsMaster(const redisReply& role) noexcept {
 
 /// Errors after which the whole connection is of no use: another server may be behind the name by now, or this one is not ready.
 bool EndsConnection(std::string_view error) noexcept {
+  // Redis 6 says first where in the script it was.
+  if (error.find(": -READONLY ") != std::string_view::npos) return true;
   for (const std::string_view word : {"READONLY", "LOADING", "NOAUTH", "MASTERDOWN"}) {
     if (error.starts_with(word)) return true;
   }
   return false;
+}
+
+/// Errors of keys that do not go together, as in a slot that has moved in part; nothing was carried out, and alone each may be. That goes for ASK as
+/// well: old servers say it when any of the keys has gone, and one that has not is decided where it is.
+bool RefusesCompany(std::string_view error) noexcept {
+  return error.starts_with("ASK ") || error.starts_with("TRYAGAIN") || error.starts_with("CROSSSLOT");
 }
 
 }  // namespace
@@ -45,7 +53,8 @@ Connection::Connection(Surroundings& surroundings, const Place& place, Breaker& 
       place_(place),
       shown_(Shown(surroundings.options, place)),
       breaker_(breaker),
-      resolver_(surroundings.wake) {}
+      resolver_(surroundings.wake),
+      gathered_(surroundings.options.batch) {}
 
 // ---- Calls ------------------------------------------------------------------------------------------------------------------------
 
@@ -59,20 +68,46 @@ void Connection::Send(const CallPtr& call) {
 }
 
 void Connection::Write(const CallPtr& call) {
+  if (call->kind == Call::Kind::kDecide) around_.numbers.Publish(*call->operation, *around_.router, Clock::now());
+  if (gathered_.Takes(*call)) {
+    gathered_.Add(call);
+    if (gathered_.full()) WriteGathered();
+    return;
+  }
+  if (gathered_.Touches(*call)) WriteGathered();
+  WriteAlone(call);
+}
+
+void Connection::WriteAlone(const CallPtr& call) {
   if (call->asking) {
     stream_->Write(MakeCommand({"ASKING"}));
     Await(Kind::kAsking);
   }
   if (call->kind == Call::Kind::kDecide) {
-    around_.numbers.Publish(*call->operation, *around_.router, Clock::now());
     std::string head;
-    PutArrayHeader(head, 2 + call->arguments);
+    PutArrayHeader(head, 3 + call->keys + call->terms);
     PutArgument(head, "EVALSHA");
     PutArgument(head, call->repeatable ? kOnceSha1 : std::string_view(script_));
+    PutArgument(head, std::to_string(call->keys));
     stream_->Write(head);
   }
   stream_->Write(call->body);
   Await(Kind::kCall, call);
+}
+
+void Connection::WriteBatch(std::vector<CallPtr> calls, bool script_reloaded) {
+  stream_->Write(MakeBatch(calls));
+  awaited_.push_back({Kind::kBatch, nullptr, Clock::now(), std::move(calls), script_reloaded});
+}
+
+void Connection::WriteGathered() {
+  for (std::vector<CallPtr>& calls : gathered_.Take()) {
+    if (calls.size() == 1) {
+      WriteAlone(calls.front());
+    } else {
+      WriteBatch(std::move(calls), false);
+    }
+  }
 }
 
 void Connection::Await(Kind kind, CallPtr call) { awaited_.push_back({kind, std::move(call), Clock::now()}); }
@@ -102,6 +137,7 @@ void Connection::Connect() {
   reader_.emplace();
   in_.clear();
   awaited_.clear();
+  loading_ = 0;
   if (!stream_->open()) return Drop(stream_->fault());
   SetUp();
 }
@@ -124,8 +160,22 @@ void Connection::SetUp() {
     stream_->Write(MakeCommand({"ROLE"}));
     Await(Kind::kRole);
   }
-  stream_->Write(MakeCommand({"SCRIPT", "LOAD", kDecideScript}));
-  Await(Kind::kScript);
+  // Both: if one were there and the other not, calls would overtake each other.
+  if (options.batch > 1) LoadScript(kBatchScript, Kind::kScriptAgain);
+  LoadScript(kDecideScript, Kind::kScript);
+}
+
+void Connection::LoadScript(std::string_view script, Kind kind) {
+  stream_->Write(MakeCommand({"SCRIPT", "LOAD", script}));
+  Await(kind);
+  if (kind == Kind::kScriptAgain) ++loading_;
+}
+
+/// Loads all of them, unless that is under way: what is written after this finds them.
+void Connection::ReloadScripts() {
+  if (loading_ != 0) return;
+  for (const std::string_view script : {kDecideScript, kBatchScript, kOnceScript})
+    LoadScript(script, Kind::kScriptAgain);
 }
 
 // By value: it may belong to what is dropped. NOLINTNEXTLINE(performance-unnecessary-value-param)
@@ -164,7 +214,9 @@ void Connection::Disconnect() {
 void Connection::Close(Status status) noexcept {
   for (; !awaited_.empty(); awaited_.pop_front()) {
     if (awaited_.front().call != nullptr) awaited_.front().call->End(status);
+    for (const CallPtr& call : awaited_.front().batch) call->End(status);
   }
+  gathered_.Close(status);
   for (; !pending_.empty(); pending_.pop_front()) pending_.front()->End(status);
 }
 
@@ -227,6 +279,7 @@ pollfd Connection::Wanted() const noexcept {
 }
 
 void Connection::Flush() {
+  if (state_ == State::kReady) WriteGathered();
   if (stream_ != nullptr && !stream_->Flush()) Drop(stream_->fault());
 }
 
@@ -256,7 +309,7 @@ void Connection::OnEvents(short events) {
 
 void Connection::OnReply(const redisReply& reply) {
   if (awaited_.empty()) return Drop("a reply that nobody asked for");
-  const Awaited one = std::move(awaited_.front());
+  Awaited one = std::move(awaited_.front());
   awaited_.pop_front();
   switch (one.kind) {
     case Kind::kAuth:
@@ -266,11 +319,15 @@ void Connection::OnReply(const redisReply& reply) {
     case Kind::kScript:
       return OnSetUpReply(one.kind, reply);
     case Kind::kScriptAgain:
+      --loading_;
+      [[fallthrough]];
     case Kind::kAsking:
       if (IsError(reply)) Report(ratel::Report::kWarning, shown_ + ": " + Printable(TextOf(reply)));
       return;
     case Kind::kCall:
       return OnCallReply(one.call, reply);
+    case Kind::kBatch:
+      return OnBatchReply(std::move(one), reply);
   }
 }
 
@@ -321,8 +378,7 @@ void Connection::OnCallError(const CallPtr& call, std::string_view text) {
   if (!call->ended() && text.starts_with("NOSCRIPT") && !call->script_reloaded) {
     // Nothing was carried out. Whoever restarted the server or flushed its scripts has not asked us.
     call->script_reloaded = true;
-    stream_->Write(MakeCommand({"SCRIPT", "LOAD", call->repeatable ? kOnceScript : kDecideScript}));
-    Await(Kind::kScriptAgain);
+    ReloadScripts();
     return Write(call);
   }
   if (!call->ended() && around_.router->Redirect(call, text, place_)) return;
@@ -331,6 +387,50 @@ void Connection::OnCallError(const CallPtr& call, std::string_view text) {
     return Drop(std::string(text));
   }
   Report(ratel::Report::kWarning, shown_ + ": " + Printable(text));
+  call->End(Status::kStore);
+}
+
+void Connection::OnBatchReply(Awaited batch, const redisReply& reply) {
+  std::vector<CallPtr>& calls = batch.batch;
+  if (!std::ranges::all_of(calls, &Call::ended)) breaker_.Succeeded();
+  for (const CallPtr& call : calls) call->server = nullptr;
+  if (IsError(reply)) return OnBatchError(std::move(batch), TextOf(reply));
+  failures_ = 0;
+  const auto told = BatchReply::Read(reply, calls.size());
+  std::string answer;
+  for (size_t i = 0; i < calls.size(); ++i) {
+    const CallPtr& call = calls[i];
+    if (call->ended() || (told && told->Error(i) != nullptr)) continue;
+    answer.clear();
+    if (told) told->PutAnswer(answer, i, *call, around_.options.server_time);
+    OnDecision(call, answer);
+  }
+  // Behind the answers, as an error may end the connection.
+  for (size_t i = 0; told && i < calls.size(); ++i) {
+    if (const redisReply* error = told->Error(i); error != nullptr) OnAnswerError(calls[i], TextOf(*error));
+  }
+}
+
+/// The script has refused all of them, or has broken off: then what it did until then stays done.
+void Connection::OnBatchError(Awaited batch, std::string_view text) {
+  if (text.starts_with("NOSCRIPT") && !batch.script_reloaded) {
+    std::erase_if(batch.batch, &Call::ended);
+    if (batch.batch.empty()) return;
+    ReloadScripts();
+    return WriteBatch(std::move(batch.batch), true);
+  }
+  for (const CallPtr& call : batch.batch) {
+    if (!RefusesCompany(text)) {
+      OnAnswerError(call, text);
+    } else if (!call->ended()) {
+      call->plain = false;
+      around_.router->Dispatch(call);
+    }
+  }
+}
+
+void Connection::OnAnswerError(const CallPtr& call, std::string_view text) {
+  if (state_ == State::kReady) return OnCallError(call, text);
   call->End(Status::kStore);
 }
 
@@ -384,8 +484,9 @@ void Connection::Convert(const CallPtr& call, const Reply& reply) {
     Report(ratel::Report::kWarning, shown_ + ": gateways with different rules keep converting one key");
     return call->End(Status::kStore);
   }
-  call->body.clear();
-  PutDecide(call->body, around_.options, operation, replacements);
+  call->plain = false;
+  call->body.resize(call->keys_size);
+  PutTerms(call->body, around_.options, operation, replacements);
   around_.router->Dispatch(call);
 }
 

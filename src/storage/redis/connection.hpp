@@ -7,7 +7,7 @@
 //
 // A call whose deadline passes ends at once and leaves its place in the queue, so that the late reply is matched to it and dropped. A call that was
 // written and whose reply is lost ends with Status::kStore: it is never sent again, as it may have been carried out. One that has an id is: once, when the
-// connection is back before its deadline. The I/O thread only.
+// connection is back before its deadline. Calls of a turn share script calls where they can (batch.hpp). The I/O thread only.
 #pragma once
 
 #include <cstdint>
@@ -18,6 +18,7 @@
 #include <string_view>
 #include <vector>
 
+#include "storage/redis/batch.hpp"
 #include "storage/redis/breaker.hpp"
 #include "storage/redis/call.hpp"
 #include "storage/redis/exchange.hpp"
@@ -38,7 +39,9 @@ class Connection final : public Polled {
   bool accepts() const noexcept { return state_ == State::kReady || failures_ == 0; }
   bool ready() const noexcept { return state_ == State::kReady; }
   /// Nothing is under way: it can be closed without anybody noticing.
-  bool idle() const noexcept { return awaited_.empty() && pending_.empty() && state_ != State::kResolving; }
+  bool idle() const noexcept {
+    return awaited_.empty() && pending_.empty() && gathered_.empty() && state_ != State::kResolving;
+  }
   /// Takes a call; it ends by its reply, by a failure of the connection, or from outside at its deadline.
   void Send(const CallPtr& call);
   void Tick(Clock::time_point now) override;
@@ -54,24 +57,34 @@ class Connection final : public Polled {
  private:
   std::deque<CallPtr> TakeRepeatable();
   enum class State : uint8_t { kWaiting, kResolving, kConnecting, kReady };
-  enum class Kind : uint8_t { kAuth, kPing, kSelect, kRole, kScript, kScriptAgain, kAsking, kCall };
+  enum class Kind : uint8_t { kAuth, kPing, kSelect, kRole, kScript, kScriptAgain, kAsking, kCall, kBatch };
   struct Awaited {
     Kind kind;
-    CallPtr call;
+    CallPtr call;  ///< kCall
     Clock::time_point since;
+    std::vector<CallPtr> batch{};  ///< kBatch
+    bool script_reloaded = false;  ///< likewise
   };
 
   void Begin();
   void Connect();
   void SetUp();
+  void LoadScript(std::string_view script, Kind kind);
+  void ReloadScripts();
   void Disconnect();
   void Await(Kind kind, CallPtr call = nullptr);
   void Write(const CallPtr& call);
+  void WriteAlone(const CallPtr& call);
+  void WriteBatch(std::vector<CallPtr> calls, bool script_reloaded);
+  void WriteGathered();
   void SetUpDone(std::string_view script);
   void OnReply(const redisReply& reply);
   void OnSetUpReply(Kind kind, const redisReply& reply);
   void OnCallReply(const CallPtr& call, const redisReply& reply);
   void OnCallError(const CallPtr& call, std::string_view text);
+  void OnBatchReply(Awaited batch, const redisReply& reply);
+  void OnBatchError(Awaited batch, std::string_view text);
+  void OnAnswerError(const CallPtr& call, std::string_view text);
   void OnDecision(const CallPtr& call, std::string_view bytes);
   void OnLookUp(const CallPtr& call, const redisReply& reply);
   void Convert(const CallPtr& call, const Reply& reply);
@@ -97,7 +110,9 @@ class Connection final : public Polled {
   std::string in_;
   std::string script_;  ///< its SHA-1, as the server says it
   std::deque<Awaited> awaited_;
+  size_t loading_ = 0;           ///< so many of them are kScriptAgain
   std::deque<CallPtr> pending_;  ///< not yet written: the connection is being made
+  Gathered gathered_;            ///< not yet written: the turn has not ended
 };
 
 }  // namespace ratel::redis

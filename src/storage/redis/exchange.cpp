@@ -185,15 +185,23 @@ std::string FieldOf(uint32_t fingerprint) {
   return field;
 }
 
-void PutDecide(std::string& out, const Options& options, const Operation& operation,
-               std::span<const Replacement> replacements) {
-  PutArgument(out, std::to_string(operation.charges.size() + (operation.id ? 1 : 0)));
+bool IsPlain(const Operation& operation) noexcept {
+  return operation.mode == Mode::kSpend && !operation.id && operation.charges.size() == 1 &&
+         !operation.charges.front().shadow && !IsLog(operation.charges.front());
+}
+
+void PutKeys(std::string& out, const Options& options, const Operation& operation) {
   for (const Charge& charge : operation.charges) PutArgument(out, KeyName(options, charge));
   if (operation.id) PutArgument(out, OnceKey(options, operation));
+}
+
+void PutTerms(std::string& out, const Options& options, const Operation& operation,
+              std::span<const Replacement> replacements) {
   std::string packed;
   PutInteger(packed, ModeNumber(operation.mode), 1);
   PutInteger(packed, options.server_time ? 1 : 0, 1);
-  PutInteger(packed, operation.now, 7);
+  // What the script does not look at is left out, so that requests of one limit say the same (batch.hpp).
+  PutInteger(packed, options.server_time ? 0 : operation.now, 7);
   PutInteger(packed, options.ttl_margin_ms, 6);
   const bool alone = operation.charges.size() == 1;
   if (!alone) PutArgument(out, packed);

@@ -19,6 +19,9 @@ extern const std::string_view kDecideScript;
 /// The same for an operation with an id (once.lua), and its name. Loaded by whoever needs it first.
 extern const std::string_view kOnceScript;
 extern const std::string_view kOnceSha1;
+/// Many operations in one call (batch.lua), likewise.
+extern const std::string_view kBatchScript;
+extern const std::string_view kBatchSha1;
 
 /// The name under which a state lies: prefix{tag}hash. The tag comes from the identity alone, so that all limits of one scope lie in one slot of a
 /// cluster; the hash is the charge's whole key.
@@ -33,13 +36,21 @@ std::string FieldOf(uint32_t fingerprint);
 /// Takes the place of a state that was held under other numbers, should that still be there. As the script wants it; empty = none.
 using Replacement = std::string;
 
-/// How many arguments PutDecide puts.
-inline size_t DecideArguments(const Operation& operation) {
-  return (operation.charges.size() == 1 ? 3 : 2 + 2 * operation.charges.size()) + (operation.id ? 2 : 0);
+/// Whether it is one limit to spend on and nothing else, so that it may share a call of the script (batch.lua).
+bool IsPlain(const Operation& operation) noexcept;
+
+/// The script's keys, as arguments. kSpend, kPeek and kSettle.
+void PutKeys(std::string& out, const Options& options, const Operation& operation);
+/// Its other arguments. `replacements` is empty or has one entry for each charge.
+void PutTerms(std::string& out, const Options& options, const Operation& operation,
+              std::span<const Replacement> replacements);
+/// How many each of them puts.
+inline size_t CountOfKeys(const Operation& operation) noexcept {
+  return operation.charges.size() + (operation.id ? 1 : 0);
 }
-/// The arguments after the script's name. `replacements` is empty or has one entry for each charge. kSpend, kPeek and kSettle.
-void PutDecide(std::string& out, const Options& options, const Operation& operation,
-               std::span<const Replacement> replacements);
+inline size_t CountOfTerms(const Operation& operation) noexcept {
+  return (operation.charges.size() == 1 ? 1 : 1 + operation.charges.size()) + (operation.id ? 1 : 0);
+}
 
 enum class Verdict : uint8_t { kAdmitted, kDenied, kStale };
 

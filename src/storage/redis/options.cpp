@@ -11,6 +11,7 @@ constexpr uint64_t kLongestDeadlineMs = 60'000;
 constexpr uint64_t kLongestMarginMs = 86'400'000;
 constexpr uint64_t kLongestIdempotencyMs = 86'400'000;
 constexpr uint64_t kMostConnections = 64;
+constexpr uint64_t kMostOfABatch = 64;
 constexpr size_t kLongestPrefix = 32;
 constexpr size_t kMostPlaces = 64;
 /// A caller's clock may differ from the one that wrote a key: it has to be there for the slower one, too.
@@ -94,6 +95,10 @@ std::optional<std::string> Take(Options& options, std::string_view name, const s
     const auto read = number(1, kMostConnections);
     if (!read) return outside(1, kMostConnections);
     options.connections = static_cast<uint32_t>(*read);
+  } else if (name == "batch") {
+    const auto read = number(1, kMostOfABatch);
+    if (!read) return outside(1, kMostOfABatch);
+    options.batch = static_cast<uint32_t>(*read);
   } else if (name == "ttl_margin_ms") {
     const auto read = number(0, kLongestMarginMs);
     if (!read) return outside(0, kLongestMarginMs);
@@ -125,7 +130,8 @@ std::optional<std::string> Take(Options& options, std::string_view name, const s
                       : options.server_name) = value;
   } else {
     return "unknown option \"" + std::string(name) +
-           "\"; there are deadline_ms, time, prefix, connections, ttl_margin_ms, idempotency_ms, db, for rediss:// ca, "
+           "\"; there are deadline_ms, time, prefix, connections, batch, ttl_margin_ms, idempotency_ms, db, for "
+           "rediss:// ca, "
            "cert, key, "
            "server_name, for redis+cluster:// slot, for redis+sentinel:// sentinel_user, sentinel_password";
   }

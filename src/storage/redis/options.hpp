@@ -36,6 +36,7 @@ struct Options {
   bool server_time = true;                 ///< decide at the server's time, else at the caller's
   std::string prefix = "rl";               ///< of every key
   uint32_t connections = 1;
+  uint32_t batch = 64;               ///< most decisions that share a call of the script; 1 = each has one of its own
   uint64_t ttl_margin_ms = 0;        ///< keys outlive their state's use by so much
   uint64_t idempotency_ms = 60'000;  ///< how long the answer to a request with an id is kept
 };

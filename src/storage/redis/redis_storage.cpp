@@ -217,9 +217,13 @@ class RedisStorage final : public Storage {
       PutArgument(call->body, "DEL");
       for (const Charge& charge : operation.charges) PutArgument(call->body, KeyName(around_.options, charge));
     } else {
-      call->arguments = DecideArguments(operation);
       call->repeatable = operation.id.has_value();
-      PutDecide(call->body, around_.options, operation, {});
+      call->plain = IsPlain(operation);
+      call->keys = CountOfKeys(operation);
+      call->terms = CountOfTerms(operation);
+      PutKeys(call->body, around_.options, operation);
+      call->keys_size = call->body.size();
+      PutTerms(call->body, around_.options, operation, {});
     }
     return call;
   }
