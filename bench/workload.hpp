@@ -1,47 +1,46 @@
-// What the benchmarks share: keys, the order in which they come, memory in use, and what a user would write instead.
+// What the benchmarks share: keys, and the order in which they come.
 #pragma once
-
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <cstdint>
-#include <cstdio>
 #include <cstring>
-#include <memory>
-#include <mutex>
 #include <random>
-#include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 namespace bench {
 
-/// Keys of 32 bytes, made on the fly so that the key's own bytes never miss the cache.
+/// Keys of 32 bytes, made on the fly so that the key's own bytes never miss the cache: a prefix, and the number in letters.
 class KeyMaker {
  public:
-  std::string_view operator()(uint64_t n) noexcept {
-    char digits[20];
-    const auto end = std::to_chars(digits, digits + sizeof digits, n).ptr;
-    std::memcpy(text_.data() + text_.size() - (end - digits), digits, static_cast<size_t>(end - digits));
-    // Digits of an earlier, longer number must not stay.
-    std::memset(text_.data() + 12, '0', text_.size() - 12 - static_cast<size_t>(end - digits));
+  std::string_view operator()(uint32_t n) noexcept {
+    uint64_t x = n;  // each of the eight nibbles into a byte of its own
+    x = (x | x << 16) & 0x0000ffff0000ffff;
+    x = (x | x << 8) & 0x00ff00ff00ff00ff;
+    x = (x | x << 4) & 0x0f0f0f0f0f0f0f0f;
+    x += 0x6161616161616161;
+    std::memcpy(text_.data() + text_.size() - sizeof x, &x, sizeof x);
     return {text_.data(), text_.size()};
   }
 
  private:
-  std::array<char, 32> text_{'u', 's', 'e', 'r', ':', 't', 'e', 'n', 'a', 'n', 't', ':'};
+  std::array<char, 32> text_{'t', 'e', 'n', 'a', 'n', 't', ':', 'e', 'x', 'a', 'm', 'p',
+                             'l', 'e', '/', 'u', 's', 'e', 'r', ':', 'i', 'd', '='};
 };
 
-/// The order of keys, drawn before the clock runs.
-inline std::vector<uint32_t> Uniform(uint64_t keys, size_t count, uint64_t seed) {
-  std::mt19937_64 random(seed);
-  std::vector<uint32_t> order(count);
-  for (uint32_t& key : order) key = static_cast<uint32_t>(random() % keys);
-  return order;
+/// SplitMix64 (Steele et al., OOPSLA 2014): a number from a counter, and a hash of small numbers.
+inline uint64_t Mix(uint64_t x) noexcept {
+  x += 0x9e3779b97f4a7c15;
+  x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9;
+  x = (x ^ x >> 27) * 0x94d049bb133111eb;
+  return x ^ x >> 31;
+}
+
+/// A number below `bound`, from 32 bits of chance.
+inline uint32_t Below(uint32_t bound, uint64_t chance) noexcept {
+  return static_cast<uint32_t>((chance >> 32) * bound >> 32);
 }
 
 /// Zipf with s = 0.99, ranks spread over the key space (Gray et al., SIGMOD 1994).
@@ -65,58 +64,5 @@ inline std::vector<uint32_t> Zipf(uint64_t keys, size_t count, uint64_t seed) {
   }
   return order;
 }
-
-inline uint64_t ResidentBytes() {
-  std::FILE* file = std::fopen("/proc/self/statm", "r");
-  unsigned long long total = 0;
-  unsigned long long resident = 0;
-  if (file != nullptr) {
-    if (std::fscanf(file, "%llu %llu", &total, &resident) != 2) resident = 0;
-    std::fclose(file);
-  }
-  return resident * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
-}
-
-/// What one would write instead: 64 mutexes, each over a map from string to an integer token bucket (the same arithmetic: debt in credits).
-class StripedMap {
- public:
-  StripedMap(uint64_t limit, uint64_t window_us)
-      : unit_(window_us / std::gcd(limit, window_us)),
-        refill_(limit / std::gcd(limit, window_us)),
-        full_(limit * unit_) {}
-
-  bool Allow(std::string_view key, uint64_t cost, uint64_t now_us, uint64_t* remaining) {
-    const size_t hash = std::hash<std::string_view>()(key);
-    Stripe& stripe = stripes_[hash % kStripes];
-    const std::lock_guard lock(stripe.mutex);
-    const auto [entry, is_new] = stripe.map.try_emplace(std::string(key));
-    Bucket& bucket = entry->second;
-    const uint64_t refilled = now_us > bucket.at ? std::min((now_us - bucket.at) * refill_, bucket.debt) : 0;
-    const uint64_t debt = bucket.debt - refilled + cost * unit_;
-    if (debt > full_) {
-      *remaining = (full_ - (bucket.debt - refilled)) / unit_;
-      return false;
-    }
-    bucket.debt = debt;
-    bucket.at = std::max(now_us, bucket.at);
-    *remaining = (full_ - debt) / unit_;
-    return true;
-  }
-
- private:
-  static constexpr size_t kStripes = 64;
-  struct Bucket {
-    uint64_t debt = 0;
-    uint64_t at = 0;
-  };
-  struct alignas(64) Stripe {
-    std::mutex mutex;
-    std::unordered_map<std::string, Bucket> map;
-  };
-  const uint64_t unit_;
-  const uint64_t refill_;
-  const uint64_t full_;
-  std::array<Stripe, kStripes> stripes_;
-};
 
 }  // namespace bench

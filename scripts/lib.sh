@@ -17,7 +17,7 @@ packages_build="build-essential cmake ninja-build pkg-config python3 libyaml-dev
 packages_tests="libgtest-dev libcmocka-dev nlohmann-json3-dev zsh python3-venv redis-server openssl"
 packages_programs="libcli11-dev nlohmann-json3-dev libcpp-httplib-dev curl zlib1g-dev libbrotli-dev"
 packages_gates="clang-14 libreadline-dev abigail-tools"
-packages_bench="libbenchmark-dev"
+packages_bench="python3-pip"
 
 installed() { [ "$(dpkg-query -W -f='${db:Status-Status}' "$1" 2>/dev/null)" = installed ]; }
 
