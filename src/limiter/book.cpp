@@ -18,8 +18,9 @@ std::optional<uint16_t> NumbersList::VersionOf(const Numbers& numbers) {
 uint32_t Book::RuleId(const std::string& name) {
   const auto [entry, is_new] = rule_ids_.try_emplace(name, 0);
   if (entry->second != 0) return entry->second;
-  RuleRecord record{name, std::make_unique<RuleCounters>()};
-  rules_.Add(std::move(record));
+  const uint32_t index = rules_.size();
+  if (index / kRulesInBlock == counters_.size()) counters_.push_back(std::make_unique<RuleCounterBlock>());
+  rules_.Add({name, counters_[index / kRulesInBlock]->At(index % kRulesInBlock)});
   return entry->second = rules_.size();
 }
 

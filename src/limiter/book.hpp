@@ -11,6 +11,7 @@
 #include <string_view>
 #include <unordered_map>
 #include <utility>
+#include <vector>
 
 #include "core/hash.hpp"
 #include "limiter/counters.hpp"
@@ -61,7 +62,7 @@ class GrowingList {
 /// A rule by name, for the registry's life.
 struct RuleRecord {
   std::string name;
-  std::unique_ptr<RuleCounters> counters;
+  RuleCounters counters;
 };
 
 /// All numbers a limit has had, by version. Versions are given out once each.
@@ -116,6 +117,7 @@ class Book {
   static std::string IdentityOf(const Rule& rule, const Limit& limit);
 
   const KeyedHasher& hasher_;
+  std::vector<std::unique_ptr<RuleCounterBlock>> counters_;
   GrowingList<RuleRecord> rules_;
   GrowingList<std::string> limit_names_;
   std::unordered_map<std::string, uint32_t> rule_ids_;

@@ -1,38 +1,58 @@
-// What is counted, striped so that counting never makes two threads meet.
+// What is counted, each thread in a slot of its own (thread_slot.hpp), so that counting never makes two threads meet.
 #pragma once
 
 #include <array>
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <vector>
 
-#include "limiter/stripes.hpp"
+#include "limiter/thread_slot.hpp"
 
 namespace ratel {
 
-/// Adds up one set of counters over all stripes. `Field` is an enum with a kCount.
-template <class Field>
-class StripedCounters {
+/// Sets of counters that are added up over all slots. `Field` is an enum with a kCount. In a slot the sets of a block lie side by side, which one
+/// alone would not fill.
+template <class Field, size_t kSets>
+class CounterBlock {
  public:
   /// Throws std::bad_alloc.
-  StripedCounters() : count_(StripeCount()), stripes_(new Stripe[count_]) {}
+  CounterBlock() : slots_(new Slot[ThreadSlot::Count()]) {}
 
-  void Add(Field field, uint64_t amount = 1) noexcept {
-    stripes_[StripeOf(count_)].values[static_cast<size_t>(field)].fetch_add(amount, std::memory_order_relaxed);
-  }
-  uint64_t Sum(Field field) const noexcept {
-    uint64_t sum = 0;
-    for (size_t i = 0; i < count_; ++i)
-      sum += stripes_[i].values[static_cast<size_t>(field)].load(std::memory_order_relaxed);
-    return sum;
+  /// One of the sets, by reference; valid as long as the block.
+  class Set {
+   public:
+    Set() noexcept = default;
+
+    void Add(Field field, uint64_t amount = 1) const noexcept {
+      const ThreadSlot slot = ThreadSlot::Mine();
+      slot.Add(first_[slot.index()].values[set_][static_cast<size_t>(field)], amount);
+    }
+    uint64_t Sum(Field field) const noexcept {
+      uint64_t sum = 0;
+      for (size_t i = 0; i < ThreadSlot::Count(); ++i)
+        sum += first_[i].values[set_][static_cast<size_t>(field)].load(std::memory_order_relaxed);
+      return sum;
+    }
+
+   private:
+    friend class CounterBlock;
+    typename CounterBlock::Slot* first_ = nullptr;
+    size_t set_ = 0;
+  };
+
+  Set At(size_t set) noexcept {
+    Set out;
+    out.first_ = slots_.get();
+    out.set_ = set;
+    return out;
   }
 
  private:
-  struct alignas(64) Stripe {
-    std::array<std::atomic<uint64_t>, static_cast<size_t>(Field::kCount)> values{};
+  struct alignas(64) Slot {
+    std::array<std::array<std::atomic<uint64_t>, static_cast<size_t>(Field::kCount)>, kSets> values{};
   };
-  size_t count_;
-  std::unique_ptr<Stripe[]> stripes_;
+  std::unique_ptr<Slot[]> slots_;
 };
 
 /// Per rule. `cost_allowed` is allowed + kExtraCost, so that a request of cost 1 counts once.
@@ -62,7 +82,20 @@ enum class TotalCount : uint8_t {
   kCount
 };
 
-using RuleCounters = StripedCounters<RuleCount>;
-using TotalCounters = StripedCounters<TotalCount>;
+inline constexpr size_t kRulesInBlock = 16;
+using RuleCounterBlock = CounterBlock<RuleCount, kRulesInBlock>;
+using RuleCounters = RuleCounterBlock::Set;
+
+class TotalCounters {
+ public:
+  /// Throws std::bad_alloc.
+  TotalCounters() : set_(block_.At(0)) {}
+  void Add(TotalCount field, uint64_t amount = 1) noexcept { set_.Add(field, amount); }
+  uint64_t Sum(TotalCount field) const noexcept { return set_.Sum(field); }
+
+ private:
+  CounterBlock<TotalCount, 1> block_;
+  CounterBlock<TotalCount, 1>::Set set_;
+};
 
 }  // namespace ratel

@@ -1,23 +1,24 @@
 // The rule set in force, reached without a lock and without a write that threads share (read-copy-update with striped reader counts).
 //
-// A reader marks itself in its stripe, under the phase it saw, and reads the pointer. A reload swaps the pointer and then waits, one phase after the
-// other, until the readers of both have gone: who comes later has seen the new pointer. Two phases keep a steady stream of readers from holding a
-// reload up for ever. Nothing that may block runs between the marks.
+// A reader marks itself in its thread's slot, under the phase it saw, and reads the pointer. A reload swaps the pointer, makes all threads meet, and then
+// waits, one phase after the other, until the readers of both have gone: whose mark it could not see yet has seen the new pointer. Two phases
+// keep a steady stream of readers from holding a reload up for ever. Nothing that may block runs between the marks.
 #pragma once
 
 #include <array>
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <thread>
 
 #include "limiter/snapshot.hpp"
-#include "limiter/stripes.hpp"
+#include "limiter/thread_slot.hpp"
 
 namespace ratel {
 
 class CurrentSnapshot {
  public:
-  CurrentSnapshot() : count_(StripeCount()) {}
+  CurrentSnapshot() : count_(ThreadSlot::Count()) {}
   CurrentSnapshot(const CurrentSnapshot&) = delete;
   CurrentSnapshot& operator=(const CurrentSnapshot&) = delete;
 
@@ -25,19 +26,22 @@ class CurrentSnapshot {
   class Reader {
    public:
     explicit Reader(const CurrentSnapshot& current) noexcept
-        : mark_(
-              &current.stripes_[StripeOf(current.count_)].readers[current.phase_.load(std::memory_order_acquire) & 1]) {
-      mark_->fetch_add(1, std::memory_order_seq_cst);
+        : slot_(ThreadSlot::Mine()),
+          mark_(current.marks_[slot_.index()].readers[current.phase_.load(std::memory_order_acquire) & 1]) {
+      slot_.Add(mark_, 1);
+      // The pointer is read after the mark was written: for the compiler by this line, for the processor by Replace's meeting.
+      std::atomic_signal_fence(std::memory_order_seq_cst);
       snapshot_ = current.pointer_.load(std::memory_order_seq_cst);
     }
-    ~Reader() { mark_->fetch_sub(1, std::memory_order_release); }
+    ~Reader() { slot_.Add(mark_, uint64_t{0} - 1, std::memory_order_release); }
     Reader(const Reader&) = delete;
     Reader& operator=(const Reader&) = delete;
     const Snapshot& operator*() const noexcept { return *snapshot_; }
     const Snapshot* operator->() const noexcept { return snapshot_; }
 
    private:
-    std::atomic<uint64_t>* mark_;
+    const ThreadSlot slot_;
+    std::atomic<uint64_t>& mark_;
     const Snapshot* snapshot_;
   };
 
@@ -50,20 +54,21 @@ class CurrentSnapshot {
   /// One writer at a time. Returns when no reader can still see the old one.
   void Replace(std::shared_ptr<const Snapshot> next) noexcept {
     pointer_.store(next.get(), std::memory_order_seq_cst);
+    ThreadSlot::MeetAll();
     WaitForReaders();
     WaitForReaders();
     owner_ = std::move(next);
   }
 
  private:
-  struct alignas(128) Stripe {
+  struct alignas(128) Marks {
     mutable std::array<std::atomic<uint64_t>, 2> readers{};
   };
 
   void WaitForReaders() noexcept {
     const uint32_t old = phase_.fetch_add(1, std::memory_order_seq_cst) & 1;
     for (size_t i = 0; i < count_; ++i) {
-      while (stripes_[i].readers[old].load(std::memory_order_seq_cst) != 0) std::this_thread::yield();
+      while (marks_[i].readers[old].load(std::memory_order_seq_cst) != 0) std::this_thread::yield();
     }
   }
 
@@ -71,7 +76,7 @@ class CurrentSnapshot {
   std::shared_ptr<const Snapshot> owner_;
   alignas(128) std::atomic<const Snapshot*> pointer_{nullptr};
   std::atomic<uint32_t> phase_{0};
-  std::array<Stripe, kMaxStripes> stripes_;
+  std::array<Marks, ThreadSlot::kMax> marks_;
 };
 
 }  // namespace ratel

@@ -4,35 +4,14 @@
 #include <new>
 #include <optional>
 
-#include "limiter/registry_impl.hpp"
+#include "limiter/single.hpp"
 
 namespace ratel {
 namespace {
 
-bool IsValidCost(int64_t cost) noexcept { return cost == kCostOfRule || cost >= 1; }
-
-Status CheckRequest(const Request& request) noexcept {
-  return IsValidCost(request.cost) && FloorToMicros(request.now_ns) <= kMaxMicros ? Status::kOk
-                                                                                  : Status::kInvalidArgument;
-}
-
 /// A store with a clock of its own has decided at its instant, and a settle is to find that again.
 void TellInstant(const Operation& operation, Decision& out) noexcept {
   if (operation.now != FloorToMicros(out.now_ns)) out.now_ns = operation.now * 1000;
-}
-
-/// The rule when it is the only one and has a single limit; else nullptr.
-const CompiledRule* SingleOf(const Snapshot& snapshot, const MatchedRules& rules) noexcept {
-  if (rules.count != 1) return nullptr;
-  const CompiledRule& rule = snapshot.rules()[rules.index[0]];
-  return rule.single ? &rule : nullptr;
-}
-
-/// The answer of a question that could not be asked.
-Status Refuse(Status status, Decision& out) noexcept {
-  out = Decision();
-  out.status = status;
-  return status;
 }
 
 }  // namespace
@@ -92,52 +71,6 @@ Status Registry::Impl::DecideSingle(const Snapshot& snapshot, const CompiledRule
   const Status status = SpendSingle(snapshot, rule, *numbers, value, stated_cost, now_ns, out);
   if (unknown_client && status == Status::kOk) totals.Add(TotalCount::kUnknownClient);
   return status;
-}
-
-Status Registry::Impl::SpendSingle(const Snapshot& snapshot, const CompiledRule& rule, const VersionedNumbers& numbers,
-                                   Hash128 value, int64_t stated_cost, uint64_t now_ns, Decision& out) noexcept {
-  const CompiledLimit& limit = rule.limits[0];
-  const SingleCharge single{&numbers.numbers, &limit.record->numbers, numbers.version, CostOf(rule, stated_cost),
-                            value ^ limit.salt};
-  Outcome outcome;
-  if (const Status status = storage->SpendSingle(single, FloorToMicros(now_ns), outcome); status != Status::kOk)
-    return Refuse(status, out);
-  AnswerSingle(snapshot, rule, numbers.numbers, single.cost, outcome, now_ns, out);
-  return Status::kOk;
-}
-
-void Registry::Impl::AnswerSingle(const Snapshot& snapshot, const CompiledRule& rule, const Numbers& numbers,
-                                  uint64_t cost, const Outcome& outcome, uint64_t now_ns, Decision& out) noexcept {
-  const Micros now = FloorToMicros(now_ns);
-  // Every field once: clearing them first would cost as much as filling them.
-  out.size = 0;
-  out.status = Status::kOk;
-  out.allowed = outcome.allowed;
-  out.source = Source::kExact;
-  out.reason = Reason::kNone;
-  out.shadow_denied = false;
-  out.peeked = false;
-  out.rule = rule.id;
-  out.limit_count = 1;
-  out.generation = snapshot.generation();
-  out.now_ns = now_ns;
-  out.cost = static_cast<int64_t>(cost);
-  out.retry_after_ns = 0;
-  out.delay_ns = outcome.delay * numbers.tick * 1000;
-  TellLimit(outcome, numbers, rule.limits[0], now, out);
-  RuleCounters& counters = *rule.counters;
-  if (outcome.allowed) {
-    counters.Add(RuleCount::kAllowed);
-    if (cost != 1) counters.Add(RuleCount::kExtraCost, cost - 1);
-    return;
-  }
-  out.reason = outcome.never_fits ? Reason::kNeverFits : Reason::kLimited;
-  out.retry_after_ns = RetryAfter(outcome, numbers, now);
-  counters.Add(RuleCount::kDenied);
-  if (outcome.never_fits) {
-    counters.Add(RuleCount::kNeverFits);
-    totals.Add(TotalCount::kNeverFits);
-  }
 }
 
 Status Registry::Impl::Decide(const Snapshot& snapshot, const Request& request, uint64_t now_ns, Mode mode,
@@ -228,7 +161,7 @@ void Registry::Impl::Count(const Snapshot& snapshot, const MatchedRules& rules, 
                      decision.source == Source::kCachedDenial || decision.source == Source::kLocalFallback;
   for (const uint32_t index : rules.span()) {
     const CompiledRule& rule = snapshot.rules()[index];
-    RuleCounters& counters = *rule.counters;
+    const RuleCounters& counters = rule.counters;
     counters.Add(decision.allowed ? RuleCount::kAllowed : RuleCount::kDenied);
     uint64_t cost = 1;
     bool never_fits = false;
@@ -305,119 +238,6 @@ Status Registry::Peek(const Request& request, Decision& out) noexcept {
   const uint64_t now_ns = impl_->NowNs(request.now_ns);
   if (FloorToMicros(now_ns) > kMaxMicros) return Refuse(Status::kInvalidArgument, out);
   return impl_->Decide(*impl_->current.Keep(), request, now_ns, Mode::kPeek, out);
-}
-
-namespace {
-
-/// One request of a batch between its charges and its answer.
-struct Pending {
-  size_t index;
-  MatchedRules rules;
-  size_t first;
-  Tally tally;
-  const CompiledRule* single;  ///< the short way is open
-};
-
-}  // namespace
-
-void Registry::AllowMany(std::span<const Request> requests, std::span<Decision> out) noexcept {
-  // Read before anything is held: a clock of the host's may do as it likes.
-  const bool asks_clock = std::ranges::any_of(requests, [](const Request& request) { return request.now_ns == 0; });
-  const uint64_t clock_ns = asks_clock ? impl_->clock->NowNs() : 0;
-  const auto instant = [&](const Request& request) { return request.now_ns != 0 ? request.now_ns : clock_ns; };
-  if (impl_->storage->wants_names()) {
-    const auto snapshot = impl_->current.Keep();
-    for (size_t i = 0; i < requests.size(); ++i) {
-      const uint64_t now_ns = instant(requests[i]);
-      if (CheckRequest(requests[i]) != Status::kOk || FloorToMicros(now_ns) > kMaxMicros) {
-        Refuse(Status::kInvalidArgument, out[i]);
-      } else {
-        impl_->Decide(*snapshot, requests[i], now_ns, Mode::kSpend, out[i]);
-      }
-    }
-    if (!impl_->local) impl_->errands->Lend();
-    return;
-  }
-  static constexpr size_t kChunk = 32;
-  const bool remote = !impl_->local;
-  // What waits for a server must not hold up a reload.
-  const auto kept = impl_->local ? nullptr : impl_->current.Keep();
-  size_t next = 0;
-  while (next < requests.size()) {
-    std::optional<CurrentSnapshot::Reader> reader;
-    if (kept == nullptr) reader.emplace(impl_->current);
-    const Snapshot* snapshot = kept != nullptr ? kept.get() : &**reader;
-    ChargeBuffer buffer;
-    FixedVector<Pending, kChunk> pending;
-    FixedVector<TierPass, kChunk> passes;  // beside `pending`, unless the store is local
-    FixedVector<Operation, kChunk> operations;
-    const auto drop_last = [&] {
-      pending.Shrink(pending.size() - 1);
-      if (remote) passes.Shrink(pending.size());
-    };
-    for (; next < requests.size() && !pending.full(); ++next) {
-      const Request& request = requests[next];
-      Decision& answer = out[next];
-      const uint64_t now_ns = instant(request);
-      if (CheckRequest(request) != Status::kOk || FloorToMicros(now_ns) > kMaxMicros) {
-        Refuse(Status::kInvalidArgument, answer);
-        continue;
-      }
-      Pending& item = pending.Add();
-      item.index = next;
-      item.first = buffer.size();
-      item.tally = {};
-      if (remote) passes.Add();
-      if (const Status status = FindRules(*snapshot, request, item.rules); status != Status::kOk) {
-        Refuse(status, answer);
-        drop_last();
-        continue;
-      }
-      item.single = impl_->local ? SingleOf(*snapshot, item.rules) : nullptr;
-      if (item.single != nullptr)
-        answer.now_ns = now_ns;
-      else
-        answer = Blank(*snapshot, now_ns, item.rules, request);
-      if (item.single == nullptr && impl_->DecideWithoutLimits(*snapshot, item.rules, Mode::kSpend, answer)) {
-        impl_->Count(*snapshot, item.rules, {}, {}, item.tally, answer);
-        drop_last();
-        continue;
-      }
-      const Status status = BuildCharges(*snapshot, impl_->hasher, request, item.rules, buffer, item.tally);
-      if (status == Status::kOk) {
-        if (remote && request.idempotency_id.empty() &&
-            impl_->AnswerHere(*snapshot, request, item.rules, buffer.charges.From(item.first),
-                              buffer.uses.From(item.first), item.tally, passes[pending.size() - 1], answer)) {
-          buffer.Shrink(item.first);
-          drop_last();
-          continue;
-        }
-        Operation& added = operations.Add(buffer.charges.From(item.first), FloorToMicros(now_ns), Mode::kSpend);
-        if (!impl_->local) added.id = IdOf(impl_->hasher, request, added.charges);
-        continue;
-      }
-      drop_last();
-      if (item.first != 0) break;  // it fits the next, empty buffer
-      Refuse(status, answer);
-    }
-    std::array<Status, kChunk> statuses;
-    impl_->storage->ApplyMany(operations.From(0), std::span(statuses).first(operations.size()));
-    for (size_t i = 0; i < pending.size(); ++i) {
-      const Pending& item = pending[i];
-      Decision& answer = out[item.index];
-      if (item.single != nullptr && statuses[i] == Status::kOk) {
-        const Charge& charge = buffer.charges[item.first];
-        impl_->AnswerSingle(*snapshot, *item.single, *charge.numbers, charge.cost, charge.outcome, answer.now_ns,
-                            answer);
-        if (item.tally.unknown_client) impl_->totals.Add(TotalCount::kUnknownClient);
-        continue;
-      }
-      if (remote && passes[i].block != 0 && impl_->AfterPayment(*snapshot, passes[i], operations[i], statuses[i]))
-        statuses[i] = impl_->storage->Apply(operations[i]);
-      impl_->Finish(*snapshot, item.rules, buffer, item.first, operations[i], statuses[i], item.tally, answer);
-      if (remote) impl_->Remember(*snapshot, passes[i], operations[i], answer);
-    }
-  }
 }
 
 namespace {

@@ -22,14 +22,6 @@ Status Match(const Snapshot& snapshot, const MatchQuery& query, MatchedRules& ou
   return Status::kOk;
 }
 
-/// How long from `now` to a tick of the limit, in nanoseconds; 0 when it has passed.
-uint64_t NanosUntil(Tick tick, const Numbers& numbers, Micros now) noexcept {
-  const Wide at = static_cast<Wide>(tick) * numbers.tick;
-  if (at <= now) return 0;
-  const Wide span = (at - now) * 1000;
-  return span >= kNever ? kNever - 1 : static_cast<uint64_t>(span);
-}
-
 /// Whether a has a smaller fraction left than b.
 bool IsTighter(const Charge& a, const Charge& b) noexcept {
   return static_cast<Wide>(a.outcome.remaining) * b.numbers->capacity <
@@ -97,20 +89,6 @@ const VersionedNumbers* FillCharge(const CompiledLimit& limit, const KeyBuilder&
   charge.shadow = limit.shadow;
   charge.cost = cost;
   return numbers;
-}
-
-uint64_t RetryAfter(const Outcome& outcome, const Numbers& numbers, Micros now) noexcept {
-  return outcome.never_fits ? kNever : NanosUntil(outcome.retry_at, numbers, now);
-}
-
-void TellLimit(const Outcome& outcome, const Numbers& numbers, const CompiledLimit& limit, Micros now,
-               Decision& out) noexcept {
-  out.limit_id = limit.id;
-  out.limit = numbers.spec.limit;
-  out.window_ns = numbers.spec.window * 1000;
-  out.capacity = numbers.capacity;
-  out.remaining = outcome.remaining;
-  out.reset_after_ns = NanosUntil(outcome.reset_at, numbers, now);
 }
 
 Status BuildCharges(const Snapshot& snapshot, const KeyedHasher& hasher, const Request& request,

@@ -10,6 +10,7 @@
 
 #include "core/fixed_vector.hpp"
 #include "core/hash.hpp"
+#include "core/wide.hpp"
 #include "limiter/request.hpp"
 #include "limiter/snapshot.hpp"
 #include "report/decision.hpp"
@@ -81,12 +82,31 @@ std::optional<Hash128> IdOf(const KeyedHasher& hasher, const Request& request,
 const VersionedNumbers* FillCharge(const CompiledLimit& limit, const KeyBuilder& builder, uint64_t cost, Charge& charge,
                                    bool& unknown_client) noexcept;
 
+/// How long from `now` to a tick of the limit, in nanoseconds; 0 when it has passed.
+inline uint64_t NanosUntil(Tick tick, const Numbers& numbers, Micros now) noexcept {
+  static constexpr Tick kShort = UINT64_MAX / 2000;
+  if (numbers.tick == 1 && tick < kShort) return SubtractFloor(tick, now) * 1000;
+  const Wide at = static_cast<Wide>(tick) * numbers.tick;
+  if (at <= now) return 0;
+  const Wide span = (at - now) * 1000;
+  return span >= kNever ? kNever - 1 : static_cast<uint64_t>(span);
+}
+
 /// What the binding limit says in the answer: its numbers, what remains, when it is as new.
-void TellLimit(const Outcome& outcome, const Numbers& numbers, const CompiledLimit& limit, Micros now,
-               Decision& out) noexcept;
+inline void TellLimit(const Outcome& outcome, const Numbers& numbers, const CompiledLimit& limit, Micros now,
+                      Decision& out) noexcept {
+  out.limit_id = limit.id;
+  out.limit = numbers.spec.limit;
+  out.window_ns = numbers.spec.window * 1000;
+  out.capacity = numbers.capacity;
+  out.remaining = outcome.remaining;
+  out.reset_after_ns = NanosUntil(outcome.reset_at, numbers, now);
+}
 
 /// Nanoseconds from `now` until a denied charge would be admitted; kNever when its cost never fits.
-uint64_t RetryAfter(const Outcome& outcome, const Numbers& numbers, Micros now) noexcept;
+inline uint64_t RetryAfter(const Outcome& outcome, const Numbers& numbers, Micros now) noexcept {
+  return outcome.never_fits ? kNever : NanosUntil(outcome.retry_at, numbers, now);
+}
 
 /// Turns outcomes into the answer: whether it is allowed, which limit binds, the waits.
 void Conclude(std::span<const Charge> charges, std::span<const LimitUse> uses, Micros now, Decision& out) noexcept;

@@ -211,7 +211,7 @@ Status Registry::EvictIdle(uint64_t cutoff_ns, uint64_t& evicted) noexcept {
 bool Registry::RuleMetrics(uint32_t rule, MetricsSnapshot::PerRule& out) const {
   const RuleRecord* record = std::as_const(impl_->book).rule(rule);
   if (record == nullptr) return false;
-  const RuleCounters& counters = *record->counters;
+  const RuleCounters& counters = record->counters;
   out.rule = record->name;
   out.allowed = counters.Sum(RuleCount::kAllowed);
   out.denied = counters.Sum(RuleCount::kDenied);

@@ -5,6 +5,7 @@
 #include <condition_variable>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string>
 
 #include "config/watch.hpp"
@@ -54,17 +55,20 @@ struct Registry::Impl {
   void AwaitInFlight() noexcept;
   uint64_t NowNs(uint64_t given) noexcept { return given != 0 ? given : clock->NowNs(); }
 
+  /// Allow for many on a store in this process, and on one that is elsewhere. `now_ns` is for those that state no instant.
+  void AllowManyHere(std::span<const Request> requests, uint64_t now_ns, std::span<Decision> out) noexcept;
+  void AllowManyThere(std::span<const Request> requests, uint64_t now_ns, std::span<Decision> out) noexcept;
   /// A decision from start to end on a snapshot that stays alive.
   Status Decide(const Snapshot& snapshot, const Request& request, uint64_t now_ns, Mode mode, Decision& out) noexcept;
   /// The short way for a rule with a single limit on a local store; the same as Decide.
   Status DecideSingle(const Snapshot& snapshot, const CompiledRule& rule, const Identity& identity, int64_t stated_cost,
                       uint64_t now_ns, Decision& out) noexcept;
-  /// The same when the value's hash is known.
-  Status SpendSingle(const Snapshot& snapshot, const CompiledRule& rule, const VersionedNumbers& numbers, Hash128 value,
-                     int64_t stated_cost, uint64_t now_ns, Decision& out) noexcept;
+  /// The same when the value's hash is known. In single.hpp.
+  inline Status SpendSingle(const Snapshot& snapshot, const CompiledRule& rule, const VersionedNumbers& numbers,
+                            Hash128 value, int64_t stated_cost, uint64_t now_ns, Decision& out) noexcept;
   /// Its second half: the store has answered.
-  void AnswerSingle(const Snapshot& snapshot, const CompiledRule& rule, const Numbers& numbers, uint64_t cost,
-                    const Outcome& outcome, uint64_t now_ns, Decision& out) noexcept;
+  inline void AnswerSingle(const Snapshot& snapshot, const CompiledRule& rule, const Numbers& numbers, uint64_t cost,
+                           const Outcome& outcome, uint64_t now_ns, Micros now, Decision& out) noexcept;
   /// The part that needs no limit: true when `out` is complete.
   bool DecideWithoutLimits(const Snapshot& snapshot, const MatchedRules& rules, Mode mode, Decision& out) noexcept;
   /// The part after the store has answered.
@@ -112,6 +116,13 @@ struct Registry::Impl {
     if (log != nullptr) log->Write(level, text);
   }
 };
+
+/// The answer of a question that could not be asked.
+inline Status Refuse(Status status, Decision& out) noexcept {
+  out = Decision();
+  out.status = status;
+  return status;
+}
 
 /// A decision of a rule set before anything is known.
 inline Decision Blank(const Snapshot& snapshot, uint64_t now_ns, const MatchedRules& rules,

@@ -5,6 +5,8 @@
 #include <span>
 #include <string_view>
 
+#include "core/result.hpp"
+#include "core/time.hpp"
 #include "rules/key.hpp"
 #include "rules/matcher.hpp"
 
@@ -22,5 +24,12 @@ struct Request {
   Identity identity;  ///< user, api_key, ip, key, attributes
   std::string_view idempotency_id;
 };
+
+constexpr bool IsValidCost(int64_t cost) noexcept { return cost == kCostOfRule || cost >= 1; }
+constexpr bool IsValidInstant(uint64_t now_ns) noexcept { return FloorToMicros(now_ns) <= kMaxMicros; }
+
+inline Status CheckRequest(const Request& request) noexcept {
+  return IsValidCost(request.cost) && IsValidInstant(request.now_ns) ? Status::kOk : Status::kInvalidArgument;
+}
 
 }  // namespace ratel

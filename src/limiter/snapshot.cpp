@@ -48,7 +48,7 @@ void Snapshot::CompileRule(const Rule& rule, Book& book) {
   CompiledRule compiled;
   compiled.source = &rule;
   compiled.id = book.RuleId(rule.name);
-  compiled.counters = book.rule(compiled.id)->counters.get();
+  compiled.counters = book.rule(compiled.id)->counters;
   for (const Limit& limit : rule.limits) {
     CompiledLimit out;
     out.source = &limit;

@@ -52,7 +52,7 @@ struct CompiledLimit {
 struct CompiledRule {
   const Rule* source = nullptr;
   uint32_t id = 0;
-  RuleCounters* counters = nullptr;
+  RuleCounters counters;
   std::vector<CompiledLimit> limits;
   SharedScope shared;     ///< what Charge::group is made from, unless it is each limit's own affair
   bool enforced = false;  ///< some limit is no shadow

@@ -118,6 +118,9 @@ class Storage {
     return status;
   }
 
+  /// A hint: a charge with this key follows soon.
+  virtual void Prefetch(Hash128) const noexcept {}
+
   /// Several requests, decided in order; each is atomic on its own. `statuses` has one entry for each.
   virtual void ApplyMany(std::span<Operation> operations, std::span<Status> statuses) noexcept {
     for (size_t i = 0; i < operations.size(); ++i) statuses[i] = Apply(operations[i]);

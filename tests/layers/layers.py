@@ -28,7 +28,7 @@ LAYERS = {
     "src/report": (["src/core"], set()),
     "src/limiter": (
         ["src/report", "src/config", "src/rules", "src/storage", "src/algorithm", "src/core"],
-        {"pthread.h", "signal.h", "unistd.h"},
+        {"linux/membarrier.h", "pthread.h", "signal.h", "sys/syscall.h", "unistd.h"},
     ),
     "capi": (["src", "include/ratel/rl.h"], set()),
     "tools": (["src", "include/ratel/rl.h", "include/ratel/rl.hpp"], None),

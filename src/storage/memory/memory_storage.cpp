@@ -6,6 +6,7 @@
 #include "algorithm/sliding_log.hpp"
 #include "algorithm/step.hpp"
 #include "core/fixed_vector.hpp"
+#include "storage/memory/held.hpp"
 #include "storage/memory/ring.hpp"
 #include "storage/memory/table.hpp"
 
@@ -255,8 +256,8 @@ class MemoryStorage final : public Storage {
   Status Apply(Operation& operation) noexcept override {
     switch (operation.mode) {
       case Mode::kSpend:
-        if (operation.charges.size() != 1) return ApplyAll(operation);
-        return SpendOne(operation.charges[0], operation.now);
+        if (operation.charges.size() == 1) return SpendOne(operation.charges[0], operation.now);
+        return SpendAll(operation);
       case Mode::kPeek:
         return ApplyAll(operation);
       case Mode::kSettle:
@@ -270,19 +271,14 @@ class MemoryStorage final : public Storage {
   }
 
   Status SpendSingle(const SingleCharge& single, Micros now, Outcome& outcome) noexcept override {
-    if (SpendHeld(single, now, outcome)) return Status::kOk;
+    if (SpendHeld(table_, single, now, outcome)) return Status::kOk;
     Charge charge = single.Whole();
     const Status status = SpendAny(charge, now);
     outcome = charge.outcome;
     return status;
   }
 
-  void ApplyMany(std::span<Operation> operations, std::span<Status> statuses) noexcept override {
-    for (const Operation& operation : operations) {
-      for (const Charge& charge : operation.charges) table_.Prefetch(Tag::Of(charge.key));
-    }
-    for (size_t i = 0; i < operations.size(); ++i) statuses[i] = Apply(operations[i]);
-  }
+  void Prefetch(Hash128 key) const noexcept override { table_.Prefetch(Tag::Of(key)); }
 
   Status EvictIdle(Micros cutoff, uint64_t& evicted) noexcept override {
     evicted = table_.Sweep(cutoff);
@@ -298,34 +294,17 @@ class MemoryStorage final : public Storage {
  private:
   static constexpr size_t kMaxCharges = kMaxChargesPerOperation;
 
-  /// The short way that almost every request takes: a key that is held, two words under the numbers in force. False when it is not so.
-  template <class AnyCharge>
-  bool SpendHeld(const AnyCharge& charge, Micros now, Outcome& outcome) noexcept {
-    const Numbers& numbers = *charge.numbers;
-    if (numbers.spec.algorithm == Algorithm::kSlidingLog) return false;
-    const Tag tag = Tag::Of(charge.key);
-    const Tick tick = numbers.TickOf(now);
+  Status SpendAll(Operation& operation) noexcept {
+    HeldAll held(table_, operation);
     for (;;) {
-      const Place place = table_.Find(tag);
-      if (!place || Line::NumbersOf(place.header, place.slot) != charge.version) return false;
-      Line& line = *place.line;
-      const Lead lead = line.ReadLead(place.slot);
-      State state{lead.expiry(), line.ReadValue(place.slot)};
-      if (!line.Unchanged(place.header)) continue;
-      if (lead.blank()) return false;
-      outcome = Step(numbers, state, tick, charge.cost, Spend::kYes);
-      if (!outcome.changed) return true;
-      if (!line.TryLock(place.header)) continue;
-      const bool at_limit = outcome.remaining == 0;
-      line.WriteState(place.slot, Lead::Of(state.expiry, numbers.tick_exponent, at_limit, false, false), state.value);
-      if (lead.at_limit() && !at_limit) table_.NoteBelowLimit(&line);
-      line.Unlock(place.header);
-      return true;
+      const Way way = held.TryToSpend();
+      if (way == Way::kDone) return Status::kOk;
+      if (way == Way::kLong) return ApplyAll(operation);
     }
   }
 
   Status SpendOne(Charge& charge, Micros now) noexcept {
-    return SpendHeld(charge, now, charge.outcome) ? Status::kOk : SpendAny(charge, now);
+    return SpendHeld(table_, charge, now, charge.outcome) ? Status::kOk : SpendAny(charge, now);
   }
 
   /// The long way, for whatever there is.

@@ -94,32 +94,18 @@ Table::Table(uint64_t max_keys, RingPool& rings)
 
 // ---- Finding ----------------------------------------------------------------------------------------------------------------------
 
-uint64_t Table::PageOf(Tag tag) const noexcept {
-  uint64_t page = tag.page_bits() & page_mask_.load(std::memory_order_acquire);
-  while (depth_[page].load(std::memory_order_acquire) == 0) page &= ~std::bit_floor(page);
-  return page;
-}
-
 void Table::Prefetch(Tag tag) const noexcept { __builtin_prefetch(LineAt(PageOf(tag), tag.home_line()), 1); }
 
-Place Table::FindIn(uint64_t page, Tag tag) const noexcept {
-  Line* line = LineAt(page, tag.home_line());
-  uint64_t header = line->StableHeader();
-  for (size_t slot = 0; slot < kSlots; ++slot) {
-    if (line->Holds(slot, tag)) return {line, slot, header};
-  }
-  const unsigned reach = Line::ReachOf(header);
+Place Table::FindAway(uint64_t page, Tag tag, unsigned reach) const noexcept {
   for (unsigned distance = 1; distance <= reach; ++distance) {
-    line = LineAt(page, tag.home_line() ^ distance);
-    header = line->StableHeader();
+    Line* line = LineAt(page, tag.home_line() ^ distance);
+    const uint64_t header = line->StableHeader();
     for (size_t slot = 0; slot < kSlots; ++slot) {
       if (line->Holds(slot, tag)) return {line, slot, header};
     }
   }
   return {};
 }
-
-Place Table::Find(Tag tag) const noexcept { return FindIn(PageOf(tag), tag); }
 
 Place Table::FindSurely(Tag tag) noexcept {
   const uint64_t page = LockPageOf(tag);

@@ -14,6 +14,7 @@
 #pragma once
 
 #include <atomic>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 
@@ -44,7 +45,7 @@ class Table {
   Table(uint64_t max_keys, RingPool& rings);
 
   /// The entry of a tag as a snapshot: what is read through it stands as long as line->Unchanged(header). Nothing found is not proof of absence.
-  Place Find(Tag tag) const noexcept;
+  Place Find(Tag tag) const noexcept { return FindIn(PageOf(tag), tag); }
   /// The same, and nothing found is proof.
   Place FindSurely(Tag tag) noexcept;
   void Prefetch(Tag tag) const noexcept;
@@ -78,9 +79,23 @@ class Table {
   class FreedRings;
   struct Victim;
 
-  uint64_t PageOf(Tag tag) const noexcept;
+  uint64_t PageOf(Tag tag) const noexcept {
+    uint64_t page = tag.page_bits() & page_mask_.load(std::memory_order_acquire);
+    while (depth_[page].load(std::memory_order_acquire) == 0) page &= ~std::bit_floor(page);
+    return page;
+  }
   Line* LineAt(uint64_t page, size_t line) const noexcept { return lines_ + page * kLinesPerPage + line; }
-  Place FindIn(uint64_t page, Tag tag) const noexcept;
+  Place FindIn(uint64_t page, Tag tag) const noexcept {
+    Line* line = LineAt(page, tag.home_line());
+    const uint64_t header = line->StableHeader();
+    for (size_t slot = 0; slot < kSlots; ++slot) {
+      if (line->Holds(slot, tag)) return {line, slot, header};
+    }
+    const unsigned reach = Line::ReachOf(header);
+    return reach == 0 ? Place() : FindAway(page, tag, reach);
+  }
+  /// The same for an entry that is not in its home line.
+  Place FindAway(uint64_t page, Tag tag, unsigned reach) const noexcept;
   uint64_t LockPageOf(Tag tag) noexcept;
   bool PutInto(uint64_t page, const Entry& entry, Micros now, bool only_dead, bool& took_empty,
                FreedRings& freed) noexcept;

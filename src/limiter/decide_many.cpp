@@ -1,0 +1,188 @@
+// Deciding about many requests in one call: first all keys, so that their cache lines come meanwhile or their questions go out together, then the
+// answers, in order.
+#include <algorithm>
+#include <array>
+
+#include "limiter/single.hpp"
+
+namespace ratel {
+namespace {
+
+constexpr size_t kChunk = 32;
+
+uint64_t InstantOf(const Request& request, uint64_t clock_ns) noexcept {
+  return request.now_ns != 0 ? request.now_ns : clock_ns;
+}
+
+Status Validate(const Request& request, uint64_t clock_ns) noexcept {
+  return IsValidInstant(InstantOf(request, clock_ns)) ? CheckRequest(request) : Status::kInvalidArgument;
+}
+
+/// A request with its charges.
+struct Whole {
+  MatchedRules rules;
+  size_t first = 0;  ///< of its charges
+  size_t count = 0;
+  Tally tally;
+};
+
+/// A request of the short way, or another.
+struct PendingHere {
+  size_t index = 0;
+  const Whole* whole = nullptr;  ///< unless it is of the short way
+  const CompiledRule* rule = nullptr;
+  const VersionedNumbers* numbers = nullptr;
+  Hash128 value;
+  bool unknown_client = false;
+};
+
+struct PendingThere {
+  size_t index = 0;
+  Whole whole;
+  TierPass pass;
+};
+
+}  // namespace
+
+void Registry::AllowMany(std::span<const Request> requests, std::span<Decision> out) noexcept {
+  // Read before anything is held: a clock of the host's may do as it likes.
+  const bool asks_clock = std::ranges::any_of(requests, [](const Request& request) { return request.now_ns == 0; });
+  const uint64_t clock_ns = asks_clock ? impl_->clock->NowNs() : 0;
+  if (impl_->local) return impl_->AllowManyHere(requests, clock_ns, out);
+  if (impl_->storage->wants_names()) {
+    const auto snapshot = impl_->current.Keep();
+    for (size_t i = 0; i < requests.size(); ++i) {
+      if (const Status status = Validate(requests[i], clock_ns); status != Status::kOk) {
+        Refuse(status, out[i]);
+      } else {
+        impl_->Decide(*snapshot, requests[i], InstantOf(requests[i], clock_ns), Mode::kSpend, out[i]);
+      }
+    }
+  } else {
+    impl_->AllowManyThere(requests, clock_ns, out);
+  }
+  impl_->errands->Lend();
+}
+
+void Registry::Impl::AllowManyHere(std::span<const Request> requests, uint64_t clock_ns,
+                                   std::span<Decision> out) noexcept {
+  size_t next = 0;
+  while (next < requests.size()) {
+    const CurrentSnapshot::Reader snapshot(current);
+    ChargeBuffer buffer;
+    FixedVector<PendingHere, kChunk> pending;
+    FixedVector<Whole, kChunk> wholes;
+    for (; next < requests.size() && !pending.full(); ++next) {
+      const Request& request = requests[next];
+      Decision& answer = out[next];
+      MatchedRules rules;
+      Status status = Validate(request, clock_ns);
+      if (status == Status::kOk) status = FindRules(*snapshot, request, rules);
+      if (status != Status::kOk) {
+        Refuse(status, answer);
+        continue;
+      }
+      if (const CompiledRule* rule = SingleOf(*snapshot, rules)) {
+        const KeyBuilder builder(hasher, request.identity, snapshot->set().ipv6_prefix);
+        PendingHere& item = pending.Add();
+        item.index = next;
+        item.rule = rule;
+        item.numbers = HashValue(rule->limits[0], builder, item.value, item.unknown_client);
+        storage->Prefetch(item.value ^ rule->limits[0].salt);
+        continue;
+      }
+      answer = Blank(*snapshot, InstantOf(request, clock_ns), rules, request);
+      if (DecideWithoutLimits(*snapshot, rules, Mode::kSpend, answer)) {
+        Count(*snapshot, rules, {}, {}, {}, answer);
+        continue;
+      }
+      Whole& whole = wholes.Add();
+      whole.rules = rules;
+      whole.first = buffer.size();
+      status = BuildCharges(*snapshot, hasher, request, rules, buffer, whole.tally);
+      if (status != Status::kOk) {
+        if (whole.first != 0) break;  // it fits the next, empty buffer
+        Refuse(status, answer);
+        continue;
+      }
+      whole.count = buffer.size() - whole.first;
+      for (const Charge& charge : buffer.charges.From(whole.first)) storage->Prefetch(charge.key);
+      PendingHere& item = pending.Add();
+      item.index = next;
+      item.whole = &whole;
+    }
+    for (const PendingHere& item : pending) {
+      Decision& answer = out[item.index];
+      const uint64_t now_ns = InstantOf(requests[item.index], clock_ns);
+      if (item.whole != nullptr) {
+        const Whole& whole = *item.whole;
+        Operation operation{buffer.charges.From(whole.first).first(whole.count), FloorToMicros(now_ns), Mode::kSpend};
+        Finish(*snapshot, whole.rules, buffer, whole.first, operation, storage->Apply(operation), whole.tally, answer);
+        continue;
+      }
+      const Status status =
+          SpendSingle(*snapshot, *item.rule, *item.numbers, item.value, requests[item.index].cost, now_ns, answer);
+      if (item.unknown_client && status == Status::kOk) totals.Add(TotalCount::kUnknownClient);
+    }
+  }
+}
+
+void Registry::Impl::AllowManyThere(std::span<const Request> requests, uint64_t clock_ns,
+                                    std::span<Decision> out) noexcept {
+  // What waits for a server must not hold up a reload.
+  const auto snapshot = current.Keep();
+  size_t next = 0;
+  while (next < requests.size()) {
+    ChargeBuffer buffer;
+    FixedVector<PendingThere, kChunk> pending;
+    FixedVector<Operation, kChunk> operations;  // beside `pending`
+    for (; next < requests.size() && !pending.full(); ++next) {
+      const Request& request = requests[next];
+      Decision& answer = out[next];
+      PendingThere& item = pending.Add();
+      item.index = next;
+      Whole& whole = item.whole;
+      whole.first = buffer.size();
+      Status status = Validate(request, clock_ns);
+      if (status == Status::kOk) status = FindRules(*snapshot, request, whole.rules);
+      if (status != Status::kOk) {
+        Refuse(status, answer);
+        pending.Shrink(pending.size() - 1);
+        continue;
+      }
+      const uint64_t now_ns = InstantOf(request, clock_ns);
+      answer = Blank(*snapshot, now_ns, whole.rules, request);
+      if (DecideWithoutLimits(*snapshot, whole.rules, Mode::kSpend, answer)) {
+        Count(*snapshot, whole.rules, {}, {}, {}, answer);
+        pending.Shrink(pending.size() - 1);
+        continue;
+      }
+      status = BuildCharges(*snapshot, hasher, request, whole.rules, buffer, whole.tally);
+      if (status != Status::kOk) {
+        pending.Shrink(pending.size() - 1);
+        if (whole.first != 0) break;  // it fits the next, empty buffer
+        Refuse(status, answer);
+        continue;
+      }
+      const auto charges = buffer.charges.From(whole.first);
+      if (request.idempotency_id.empty() && AnswerHere(*snapshot, request, whole.rules, charges,
+                                                       buffer.uses.From(whole.first), whole.tally, item.pass, answer)) {
+        buffer.Shrink(whole.first);
+        pending.Shrink(pending.size() - 1);
+        continue;
+      }
+      operations.Add(charges, FloorToMicros(now_ns), Mode::kSpend).id = IdOf(hasher, request, charges);
+    }
+    std::array<Status, kChunk> statuses;
+    storage->ApplyMany(operations.From(0), std::span(statuses).first(operations.size()));
+    for (size_t i = 0; i < pending.size(); ++i) {
+      const auto& [index, whole, pass] = pending[i];
+      if (pass.block != 0 && AfterPayment(*snapshot, pending[i].pass, operations[i], statuses[i]))
+        statuses[i] = storage->Apply(operations[i]);
+      Finish(*snapshot, whole.rules, buffer, whole.first, operations[i], statuses[i], whole.tally, out[index]);
+      Remember(*snapshot, pass, operations[i], out[index]);
+    }
+  }
+}
+
+}  // namespace ratel

@@ -1,0 +1,66 @@
+// The short way: one rule with one limit, on a store in this process. Almost every request takes it.
+#pragma once
+
+#include "limiter/registry_impl.hpp"
+
+namespace ratel {
+
+/// The rule when it is the only one and has a single limit; else nullptr.
+inline const CompiledRule* SingleOf(const Snapshot& snapshot, const MatchedRules& rules) noexcept {
+  if (rules.count != 1) return nullptr;
+  const CompiledRule& rule = snapshot.rules()[rules.index[0]];
+  return rule.single ? &rule : nullptr;
+}
+
+// Both inlined by force: they hand each other more values than there are registers for arguments.
+[[gnu::always_inline]] inline Status Registry::Impl::SpendSingle(const Snapshot& snapshot, const CompiledRule& rule,
+                                                                 const VersionedNumbers& numbers, Hash128 value,
+                                                                 int64_t stated_cost, uint64_t now_ns,
+                                                                 Decision& out) noexcept {
+  const CompiledLimit& limit = rule.limits[0];
+  const Micros now = FloorToMicros(now_ns);
+  const SingleCharge single{&numbers.numbers, &limit.record->numbers, numbers.version, CostOf(rule, stated_cost),
+                            value ^ limit.salt};
+  Outcome outcome;
+  if (const Status status = storage->SpendSingle(single, now, outcome); status != Status::kOk) [[unlikely]]
+    return Refuse(status, out);
+  AnswerSingle(snapshot, rule, numbers.numbers, single.cost, outcome, now_ns, now, out);
+  return Status::kOk;
+}
+
+[[gnu::always_inline]] inline void Registry::Impl::AnswerSingle(const Snapshot& snapshot, const CompiledRule& rule,
+                                                                const Numbers& numbers, uint64_t cost,
+                                                                const Outcome& outcome, uint64_t now_ns, Micros now,
+                                                                Decision& out) noexcept {
+  // Every field once: clearing them first would cost as much as filling them.
+  out.size = 0;
+  out.status = Status::kOk;
+  out.allowed = outcome.allowed;
+  out.source = Source::kExact;
+  out.reason = Reason::kNone;
+  out.shadow_denied = false;
+  out.peeked = false;
+  out.rule = rule.id;
+  out.limit_count = 1;
+  out.generation = snapshot.generation();
+  out.now_ns = now_ns;
+  out.cost = static_cast<int64_t>(cost);
+  out.retry_after_ns = 0;
+  out.delay_ns = outcome.delay * numbers.tick * 1000;
+  TellLimit(outcome, numbers, rule.limits[0], now, out);
+  const RuleCounters& counters = rule.counters;
+  if (outcome.allowed) {
+    counters.Add(RuleCount::kAllowed);
+    if (cost != 1) counters.Add(RuleCount::kExtraCost, cost - 1);
+    return;
+  }
+  out.reason = outcome.never_fits ? Reason::kNeverFits : Reason::kLimited;
+  out.retry_after_ns = RetryAfter(outcome, numbers, now);
+  counters.Add(RuleCount::kDenied);
+  if (outcome.never_fits) {
+    counters.Add(RuleCount::kNeverFits);
+    totals.Add(TotalCount::kNeverFits);
+  }
+}
+
+}  // namespace ratel
