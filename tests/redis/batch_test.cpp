@@ -395,9 +395,9 @@ TEST(FailureOfABatch, ALostReplyIsNeverReplayed) {
 
 TEST(FailureOfABatch, WhatBrokeOffFailsForAllAndIsNotAskedAgain) {
   // What was written until then stays written: here all of it.
-  for (const char* reply : {"-ERR Error running script: it broke off\r\n", "*2\r\n$1\r\n1\r\n$1\r\nA\r\n",
-                            "$1\r\nA\r\n", "*0\r\n", "*3\r\n$1\r\n1\r\n$1\r\nX\r\n$1\r\nA\r\n",
-                            "*3\r\n$1\r\nx\r\n$1\r\nA\r\n$1\r\nA\r\n", "*3\r\n$1\r\n1\r\n$3\r\nAxx\r\n:5\r\n"}) {
+  for (const char* reply : {"-ERR Error running script: it broke off\r\n", "*2\r\n$7\r\n1234567\r\n$1\r\nA\r\n",
+                            "$1\r\nA\r\n", "*0\r\n", "*3\r\n$7\r\n1234567\r\n$1\r\nX\r\n$1\r\nA\r\n",
+                            "*3\r\n$1\r\nx\r\n$1\r\nA\r\n$1\r\nA\r\n", "*3\r\n$7\r\n1234567\r\n$3\r\nAxx\r\n:5\r\n"}) {
     SCOPED_TRACE(reply);
     RedisServer server;
     Relay relay(server.port());

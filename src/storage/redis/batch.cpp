@@ -1,7 +1,6 @@
 #include "storage/redis/batch.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <utility>
 
 #include "storage/redis/command.hpp"
@@ -74,10 +73,9 @@ std::string MakeBatch(std::span<const CallPtr> calls) {
 
 std::optional<BatchReply> BatchReply::Read(const redisReply& reply, size_t calls) noexcept {
   if (reply.type != REDIS_REPLY_ARRAY || reply.elements != 1 + calls) return std::nullopt;
-  const std::string_view text = TextOf(*reply.element[0]);
-  Micros now = 0;
-  const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), now);
-  if (fault != std::errc() || end != text.data() + text.size() || now > kMaxMicros) return std::nullopt;
+  const std::string_view instant = TextOf(*reply.element[0]);
+  if (instant.size() != 7) return std::nullopt;
+  const Micros now = GetInteger(instant, 0, 7);
   for (size_t i = 0; i < calls; ++i) {
     const redisReply& answer = *reply.element[1 + i];
     if (!IsError(answer) && TextOf(answer).empty()) return std::nullopt;

@@ -3,9 +3,9 @@
 -- KEYS[i]    the state of the i-th request's limit; requests may have one in common
 -- ARGV[1]    for each request a byte: which of the others has its terms
 -- ARGV[1+n]  as ARGV[1] of decide.lua; whose clock and the margin are the same in all of them
--- returns    now, as text, then for each request 'A', 'D' or 'S' and the state as it was, or the error that a call for it alone would have got
+-- returns    now, as in a reply of decide.lua, then for each request 'A', 'D' or 'S' and the state as it was, or the error that a call for it alone would have got
 local held = redis.pcall('MGET', unpack(KEYS))
-local call, try, pack, unpack, floor, ceil, min, byte, format = redis.call, redis.pcall, struct.pack, struct.unpack, math.floor, math.ceil, math.min, string.byte, string.format
+local call, try, pack, unpack, floor, ceil, byte, format = redis.call, redis.pcall, struct.pack, struct.unpack, math.floor, math.ceil, string.byte, string.format
 local asked, given, which = KEYS, ARGV, ARGV[1]
 local _, clock, now, margin = unpack('<BBI7I6', given[2])
 if clock == 1 then
@@ -25,7 +25,7 @@ local function decide_alone(key, terms)
 end
 
 -- What has become of keys meanwhile; '' = nobody has looked. That is no state of ours, so that the long way looks.
-local written, replies, terms, last = {}, {format('%.0f', now)}
+local written, replies, terms, last, last_px, expiry = {}, {pack('<I7', now)}
 local kind, print, tick, window, x, y, z, t
 for i = 1, #asked do
   local key, n = asked[i], byte(which, i) + 1
@@ -46,7 +46,8 @@ for i = 1, #asked do
   elseif not admits then
     replies[i + 1] = raw and 'D' .. raw or 'D'
   else
-    local set = try('SET', key, new, 'PX', format('%d', min(ticks * tick / 1000 + 1 + margin, 1e15)))
+    if px ~= last_px then last_px, expiry = px, format('%d', px) end
+    local set = try('SET', key, new, 'PX', expiry)
     if set.err then
       replies[i + 1] = set
     else

@@ -32,9 +32,7 @@ if kind and kind ~= 4 and mode == 1 and flags == 0 then
   local raw = redis.pcall('GET', key)
 --@usual.lua@
   if usual then
-    if admits then
-      call('SET', key, new, 'PX', string.format('%d', math.min(ticks * tick / 1000 + 1 + margin, 1e15)))
-    end
+    if admits then call('SET', key, new, 'PX', string.format('%d', px)) end
     return pack('<c1I7Bc0', admits and 'A' or 'D', now, raw and #raw or 0, raw or '')
   end
 end

@@ -1,8 +1,8 @@
 -- The step of almost every request: one limit whose state is none, or one that needs nothing but counting on. A part of decide.lua and of batch.lua.
 --
--- takes   raw as it is stored (false = none), kind, print, t in ticks, window, x, y, z
--- leaves  usual (false = it takes the long way, and none of the others means anything), admits, and when it does new = what to store, for ticks
-local usual, admits, new, ticks = not raw, false, nil, 0
+-- takes   raw as it is stored (false = none), kind, print, tick, t in ticks, window, x, y, z, margin
+-- leaves  usual (false = it takes the long way, and none of the others means anything), admits, and when it does new = what to store, for px ms
+local usual, admits, new, ticks, px = not raw, false, nil, 0, 0
 if kind <= 2 then
   local debt = z
   if raw and #raw == 17 then
@@ -48,4 +48,8 @@ else
     end
   end
   usual = usual and this < 1099511627776
+end
+if admits then
+  px = ticks * tick / 1000 + 1 + margin
+  if px > 1e15 then px = 1e15 end
 end
