@@ -2,7 +2,10 @@
 
 package ratel
 
-import "testing"
+import (
+	"slices"
+	"testing"
+)
 
 // The race detector allocates on its own account, so this is not looked at with it.
 func TestAllowAllocatesNothing(t *testing.T) {
@@ -15,12 +18,14 @@ func TestAllowAllocatesNothing(t *testing.T) {
 	peer := HTTP{Peer: "192.0.2.1:1234"}
 	proxied := HTTP{Peer: "192.0.2.1:1234", XForwardedFor: []string{"198.51.100.7"}, Forwarded: []string{"for=198.51.100.7"}}
 	chain := HTTP{Peer: "192.0.2.1:1234", XForwardedFor: []string{"198.51.100.7, 10.0.0.1", "10.0.0.2"}}
+	requests, decisions := slices.Repeat([]Request{request, attributed}, 8), make([]Decision, 16)
 	for name, call := range map[string]func(){
 		"Allow":            func() { _, _ = l.Allow(background, request) },
 		"AllowN":           func() { _, _ = l.AllowN(background, request, 2) },
 		"AllowRule":        func() { _, _ = l.AllowRule(background, orders, "alice", 1) },
 		"AppendHeaders":    func() { _, _ = l.AppendHeaders(room, decision, 0) },
 		"Allow attributes": func() { _, _ = l.Allow(background, attributed) },
+		"AllowManyInto":    func() { _ = l.AllowManyInto(background, requests, decisions) },
 		"AllowHTTP":        func() { _, _, _ = l.AllowHTTP(background, request, peer, room) },
 		"AllowHTTP proxy":  func() { _, _, _ = l.AllowHTTP(background, request, proxied, room) },
 		"AllowHTTP chain":  func() { _, _, _ = l.AllowHTTP(background, attributed, chain, room) },

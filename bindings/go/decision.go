@@ -98,27 +98,32 @@ func duration(ns uint64) time.Duration {
 	return time.Duration(min(ns, math.MaxInt64))
 }
 
-func decisionOf(d *C.rl_decision) Decision {
-	return Decision{
-		Allowed:      d.allowed == 1,
-		Source:       Source(d.source),
-		Reason:       Reason(d.reason),
-		ShadowDenied: d.flags&C.RL_DECISION_SHADOW_DENIED != 0,
-		Peeked:       d.flags&C.RL_DECISION_PEEKED != 0,
-		Rule:         RuleID(d.rule),
-		LimitID:      LimitID(d.limit_id),
-		LimitCount:   int(d.limit_count),
-		Generation:   uint64(d.generation),
-		Cost:         int64(d.cost),
-		Limit:        uint64(d.limit),
-		Capacity:     uint64(d.capacity),
-		Remaining:    uint64(d.remaining),
-		nowNS:        uint64(d.now_ns),
-		windowNS:     uint64(d.window_ns),
-		retryAfterNS: uint64(d.retry_after_ns),
-		resetAfterNS: uint64(d.reset_after_ns),
-		delayNS:      uint64(d.delay_ns),
-	}
+func decisionOf(d *C.rl_decision) (out Decision) {
+	out.read(d)
+	return out
+}
+
+// read takes the engine's answer over, field by field: a Decision that is made and copied costs as much again.
+func (d *Decision) read(from *C.rl_decision) {
+	d.Allowed = from.allowed == 1
+	d.Source = Source(from.source)
+	d.Reason = Reason(from.reason)
+	d.ShadowDenied = from.flags&C.RL_DECISION_SHADOW_DENIED != 0
+	d.Peeked = from.flags&C.RL_DECISION_PEEKED != 0
+	d.Rule = RuleID(from.rule)
+	d.LimitID = LimitID(from.limit_id)
+	d.LimitCount = int(from.limit_count)
+	d.Generation = uint64(from.generation)
+	d.Cost = int64(from.cost)
+	d.Limit = uint64(from.limit)
+	d.Capacity = uint64(from.capacity)
+	d.Remaining = uint64(from.remaining)
+	d.Err = nil
+	d.nowNS = uint64(from.now_ns)
+	d.windowNS = uint64(from.window_ns)
+	d.retryAfterNS = uint64(from.retry_after_ns)
+	d.resetAfterNS = uint64(from.reset_after_ns)
+	d.delayNS = uint64(from.delay_ns)
 }
 
 // back is the decision as the engine gave it. Fields that were changed meanwhile are the engine's to refuse.

@@ -27,6 +27,6 @@
 // # Threads
 //
 // A Limiter may be used from any number of goroutines. With the engine's own store a decision is a short call into C that
-// allocates nothing and blocks on nothing. A Storage in Go runs on goroutines of its own: Allow, AllowN, AllowRule, AllowMany, AllowHTTP
-// and Wait park the goroutine and hold no thread while it works. Peek, Settle, Reset, Explain, EvictIdle and KeyCount hold one.
+// allocates nothing and blocks on nothing. A Storage in Go runs on goroutines of its own: Allow, AllowN, AllowRule, AllowMany,
+// AllowManyInto, AllowHTTP and Wait park the goroutine and hold no thread while it works. Peek, Settle, Reset, Explain, EvictIdle and KeyCount hold one.
 package ratel

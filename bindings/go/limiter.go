@@ -13,7 +13,6 @@ import (
 	"math"
 	"runtime"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
 )
@@ -26,13 +25,10 @@ type core struct {
 	registry *C.rl_registry
 	host     *host
 	leaf     bool
-	asked    *asked       // nil unless decisions may wait for a network
-	users    atomic.Int64 // calls under way, plus closed
-	ended    sync.Once
+	asked    *asked // nil unless decisions may wait for a network
+	users    users
+	ended    atomic.Bool
 }
-
-// closed is added to core.users by Close.
-const closed = math.MinInt64
 
 // New puts a rule set in force. A rule at fault is an *Error with file, line and column, and all of Faults.
 func New(rules RuleSource, options ...Option) (*Limiter, error) {
@@ -79,28 +75,22 @@ func (l *Limiter) Close() error {
 }
 
 func (c *core) close() {
-	for {
-		users := c.users.Load()
-		if users < 0 {
-			return
-		}
-		if c.users.CompareAndSwap(users, users+closed) {
-			break
-		}
+	if !c.users.close() {
+		return
 	}
 	c.host.cancel()
-	if c.users.Load() == closed {
-		c.end()
-	}
+	c.endUnused()
 }
 
-func (c *core) end() {
-	c.ended.Do(func() {
-		C.rl_registry_destroy(c.registry)
-		if c.asked != nil {
-			c.asked.shutdown()
-		}
-	})
+// endUnused ends the engine of a limiter that is closed once no call is under way.
+func (c *core) endUnused() {
+	if !c.users.none() || !c.ended.CompareAndSwap(false, true) {
+		return
+	}
+	C.rl_registry_destroy(c.registry)
+	if c.asked != nil {
+		c.asked.shutdown()
+	}
 }
 
 // begin counts a call in; each is followed by release.
@@ -109,8 +99,8 @@ func (l *Limiter) begin() (*core, error) {
 		return nil, ErrClosed
 	}
 	c := l.core
-	if c.users.Add(1) < 0 {
-		c.release()
+	if !c.users.begin() {
+		c.endUnused()
 		return nil, ErrClosed
 	}
 	return c, nil
@@ -133,32 +123,36 @@ func (l *Limiter) enterWith(ctx context.Context, request *Request, cost int64) (
 }
 
 func (c *core) release() {
-	if c.users.Add(-1) == closed {
-		c.end()
+	if c.users.end() {
+		c.endUnused()
 	}
 }
 
 // Allow is the whole question: find the rule, decide, and spend when allowed. ctx ends the wait for a storage, not the
 // decision: what was asked may still be spent.
-func (l *Limiter) Allow(ctx context.Context, request Request) (Decision, error) {
-	return l.allow(ctx, &request, costOf(request.Cost))
+func (l *Limiter) Allow(ctx context.Context, request Request) (decision Decision, err error) {
+	err = l.allow(ctx, &request, costOf(request.Cost), &decision)
+	return decision, err
 }
 
 // AllowN is Allow for n units, at least 1, whatever request.Cost is.
-func (l *Limiter) AllowN(ctx context.Context, request Request, n int64) (Decision, error) {
-	return l.allow(ctx, &request, unitsOf(n))
+func (l *Limiter) AllowN(ctx context.Context, request Request, n int64) (decision Decision, err error) {
+	err = l.allow(ctx, &request, unitsOf(n), &decision)
+	return decision, err
 }
 
-func (l *Limiter) allow(ctx context.Context, request *Request, cost int64) (Decision, error) {
+// allow leaves decision, which is zero, as it is unless there is one.
+func (l *Limiter) allow(ctx context.Context, request *Request, cost int64, decision *Decision) error {
 	c, err := l.enterWith(ctx, request, cost)
 	if err != nil {
-		return Decision{}, err
+		return err
 	}
 	if !c.leaf {
-		return c.allowWithHost(ctx, request.clone(), cost)
+		*decision, err = c.allowWithHost(ctx, request.clone(), cost)
+		return err
 	}
 	defer c.release()
-	return c.allowLeaf(request, cost)
+	return c.allowLeaf(request, cost, decision)
 }
 
 func contextError(ctx context.Context) error {
@@ -168,18 +162,18 @@ func contextError(ctx context.Context) error {
 	return ctx.Err()
 }
 
-func (c *core) allowLeaf(r *Request, cost int64) (Decision, error) {
+func (c *core) allowLeaf(r *Request, cost int64, decision *Decision) error {
 	var out C.rl_decision
-	var detail *C.rl_error
 	attributes := packAttributes(r.Attributes)
 	bytes, sizes, count := attributes.attributes()
 	status := C.ratel_allow_leaf(c.registry, C.uint64_t(nanoseconds(r.Time)), C.int64_t(cost), C.uint32_t(r.Rule),
-		r.Method, r.Path, r.User, r.APIKey, r.IP, r.Key, r.IdempotencyID, bytes, sizes, count, &out, &detail)
+		r.Method, r.Path, r.User, r.APIKey, r.IP, r.Key, r.IdempotencyID, bytes, sizes, count, &out)
 	attributes.giveBack()
 	if status != C.RL_OK {
-		return Decision{}, failure(status, detail)
+		return c.refused(r, cost, status)
 	}
-	return decisionOf(&out), nil
+	decision.read(&out)
+	return nil
 }
 
 // allowWithHost is allowLeaf for an engine that waits for a storage or calls back into Go. It releases the core.
@@ -257,28 +251,32 @@ func (c *core) decided(status C.rl_status, out *C.rl_decision, detail *C.rl_erro
 }
 
 // AllowRule is the short form for a rule that is known: key stands in for the value of every scope but global. n is at least 1.
-func (l *Limiter) AllowRule(ctx context.Context, rule RuleID, key string, n int64) (Decision, error) {
-	return l.allowRule(ctx, rule, key, unitsOf(n))
+func (l *Limiter) AllowRule(ctx context.Context, rule RuleID, key string, n int64) (decision Decision, err error) {
+	err = l.allowRule(ctx, rule, key, unitsOf(n), &decision)
+	return decision, err
 }
 
-func (l *Limiter) allowRule(ctx context.Context, rule RuleID, key string, cost int64) (Decision, error) {
+// allowRule leaves decision, which is zero, as it is unless there is one.
+func (l *Limiter) allowRule(ctx context.Context, rule RuleID, key string, cost int64, decision *Decision) error {
 	if cost == costTooLow {
-		return Decision{}, costError()
+		return costError()
 	}
 	c, err := l.enter(ctx)
 	if err != nil {
-		return Decision{}, err
+		return err
 	}
 	if !c.leaf {
-		return c.allowWithHost(ctx, Request{Rule: rule, Key: strings.Clone(key)}, cost)
+		*decision, err = c.allowWithHost(ctx, Request{Rule: rule, Key: strings.Clone(key)}, cost)
+		return err
 	}
 	defer c.release()
 	var out C.rl_decision
 	status := C.ratel_allow_rule(c.registry, C.uint32_t(rule), key, C.int64_t(cost), 0, &out)
 	if status != C.RL_OK {
-		return Decision{}, c.refused(&Request{Rule: rule, Key: key}, cost, status)
+		return c.refused(&Request{Rule: rule, Key: key}, cost, status)
 	}
-	return decisionOf(&out), nil
+	decision.read(&out)
+	return nil
 }
 
 // Peek is what Allow would answer now; nothing is spent, nothing is counted.

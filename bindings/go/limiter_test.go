@@ -137,6 +137,33 @@ func TestAllowMany(t *testing.T) {
 	}
 }
 
+// What lay in the caller's room before is no answer, whatever comes of the call.
+func TestAllowManyInto(t *testing.T) {
+	stale := Decision{Allowed: true, Remaining: 99, Err: ErrDenied}
+	requests := []Request{{Path: "/orders", User: "a", Cost: 4}, {Path: "/orders", User: "a", Cost: -1}, {Path: "/orders", User: "a", Cost: 2}}
+	for name, option := range map[string]Option{"memory": WithMemory(0), "storage": WithStorage(newMapStorage(&instant{}))} {
+		l := newLimiter(t, option)
+		room := []Decision{stale, stale, stale, stale}
+		if err := l.AllowManyInto(background, requests, room[:3]); err != nil {
+			t.Fatal(name, err)
+		}
+		wantError(t, room[1].Err, ErrInvalidArgument)
+		if !room[0].Allowed || room[0].Err != nil || room[0].Remaining != 1 || room[1].Allowed || room[2].Allowed || room[2].Err != nil || room[3] != stale {
+			t.Errorf("%s: %+v", name, room)
+		}
+		wantError(t, l.AllowManyInto(background, requests, room), ErrInvalidArgument)
+		ctx, cancel := context.WithCancel(background)
+		cancel()
+		room[0] = stale
+		if err := l.AllowManyInto(ctx, requests, room[:3]); !errors.Is(err, context.Canceled) || room[0] != (Decision{}) {
+			t.Errorf("%s: %v, %+v", name, err, room[0])
+		}
+		if err := l.AllowManyInto(background, nil, nil); err != nil {
+			t.Error(name, err)
+		}
+	}
+}
+
 // Batches of every size, one after the other, over what the ones before have left in the buffers: each request keeps its own strings.
 func TestAllowManyKeepsRequestsApart(t *testing.T) {
 	l := newLimiter(t)
@@ -396,7 +423,7 @@ func TestClosed(t *testing.T) {
 		fail := func(_ any, err error) error { return err }
 		calls := []error{
 			fail(l.Allow(background, Request{})), fail(l.AllowN(background, Request{}, 1)), fail(l.AllowRule(background, 1, "k", 1)),
-			fail(l.AllowMany(background, []Request{{}})), fail(l.Peek(background, Request{})), fail(l.Settle(background, Request{}, Decision{}, 1)),
+			fail(l.AllowMany(background, []Request{{}})), l.AllowManyInto(background, []Request{{}}, make([]Decision, 1)), fail(l.Peek(background, Request{})), fail(l.Settle(background, Request{}, Decision{}, 1)),
 			l.Reset(background, Request{}), fail(l.Wait(background, Request{})), fail(l.Explain(background, Request{}, 0)),
 			l.Reload(FromText(testRules, "x")), l.ReloadFile("x"), l.Watch("x", 0), fail(l.Diff(FromText(testRules, "x"), 0)),
 			fail(l.Metrics()), fail(l.RuleMetrics(1)), fail(l.Prometheus()), fail(l.ClientIP("", nil, nil)), fail(l.EvictIdle(time.Time{})),

@@ -1,19 +1,48 @@
 package ratel
 
+// #cgo noescape ratel_allow_many_leaf
+// #cgo nocallback ratel_allow_many_leaf
 // #include "shim.h"
 import "C"
 
 import (
 	"context"
 	"errors"
+	"fmt"
+	"slices"
 	"sync"
 	"time"
+	"unsafe"
 )
 
 // AllowMany answers many questions at one instant, in order, and on a server in one go. Each Decision has its own Err: a request that is refused does
 // not hold up the others.
 func (l *Limiter) AllowMany(ctx context.Context, requests []Request) ([]Decision, error) {
 	return l.allowMany(ctx, requests, nil)
+}
+
+// AllowManyInto is AllowMany into room of the caller's, as long as requests, so that nothing is allocated. After an error no decision there is an
+// answer.
+func (l *Limiter) AllowManyInto(ctx context.Context, requests []Request, decisions []Decision) error {
+	if len(decisions) != len(requests) {
+		return &Error{Code: ErrInvalidArgument, Message: fmt.Sprintf("AllowManyInto: %d decisions for %d requests", len(decisions), len(requests))}
+	}
+	err := l.allowManyInto(ctx, requests, nil, decisions)
+	if err != nil {
+		clear(decisions)
+	}
+	return err
+}
+
+func (l *Limiter) allowMany(ctx context.Context, requests []Request, costs []int64) ([]Decision, error) {
+	var decisions []Decision
+	if len(requests) > 0 {
+		decisions = make([]Decision, len(requests))
+	}
+	if err := l.allowManyInto(ctx, requests, costs, decisions); err != nil {
+		return nil, err
+	}
+	return decisions, nil
 }
 
 // costAt is what the i-th request costs: what costs says, when there are any.
@@ -26,73 +55,92 @@ func costAt(requests []Request, costs []int64, i int) int64 {
 
 // batch is what is lent to C for one AllowMany, and kept for the next one.
 type batch struct {
-	asked []C.ratel_asked
-	texts packed
-	out   []C.rl_decision
+	asked      []C.ratel_asked
+	texts      []byte // of all requests in a row
+	attributes packed
+	out        []C.rl_decision
 }
 
 var batches = sync.Pool{New: func() any { return new(batch) }}
 
-func (b *batch) add(r *Request, cost int64) {
-	b.asked = append(b.asked, C.ratel_asked{
-		now_ns:          C.uint64_t(nanoseconds(r.Time)),
-		cost:            C.int64_t(cost),
-		rule:            C.uint32_t(r.Rule),
-		attribute_count: C.uint32_t(len(r.Attributes)),
-	})
-	for _, text := range [...]string{r.Method, r.Path, r.User, r.APIKey, r.IP, r.Key, r.IdempotencyID} {
-		b.texts.add(text)
+// hold makes room for so many.
+func (b *batch) hold(count int) {
+	b.asked = slices.Grow(b.asked[:0], count)[:count]
+	b.out = slices.Grow(b.out[:0], count)[:count]
+}
+
+// put writes the i-th request, in place: a struct that is made and copied costs more than all of it.
+func (b *batch) put(i int, r *Request, cost int64) {
+	asked := &b.asked[i]
+	asked.now_ns = C.uint64_t(nanoseconds(r.Time))
+	asked.cost = C.int64_t(cost)
+	asked.rule = C.uint32_t(r.Rule)
+	asked.attribute_count = C.uint32_t(len(r.Attributes))
+	texts := b.texts
+	for part, text := range [...]*string{&r.Method, &r.Path, &r.User, &r.APIKey, &r.IP, &r.Key, &r.IdempotencyID} {
+		asked.sizes[part] = C.uint64_t(len(*text))
+		if *text != "" {
+			texts = append(texts, *text...)
+		}
 	}
+	b.texts = texts
 	for i := range r.Attributes {
-		b.texts.add(r.Attributes[i].Name)
-		b.texts.add(r.Attributes[i].Value)
+		b.attributes.add(r.Attributes[i].Name)
+		b.attributes.add(r.Attributes[i].Value)
 	}
 }
 
 func (b *batch) giveBack() {
-	if cap(b.texts.bytes) <= maxKept && len(b.asked) <= maxKept/64 {
-		b.asked, b.out = b.asked[:0], b.out[:0]
-		b.texts.bytes, b.texts.sizes = b.texts.bytes[:0], b.texts.sizes[:0]
+	if cap(b.texts) <= maxKept && cap(b.attributes.bytes) <= maxKept && len(b.asked) <= maxKept/64 {
+		b.texts = b.texts[:0]
+		b.attributes.bytes, b.attributes.sizes = b.attributes.bytes[:0], b.attributes.sizes[:0]
 		batches.Put(b)
 	}
 }
 
-func (l *Limiter) allowMany(ctx context.Context, requests []Request, costs []int64) ([]Decision, error) {
+func (l *Limiter) allowManyInto(ctx context.Context, requests []Request, costs []int64, decisions []Decision) error {
 	c, err := l.enter(ctx)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if c.asked != nil {
 		c.release()
-		return l.allowEach(ctx, requests, costs)
+		return l.allowEach(ctx, requests, costs, decisions)
 	}
 	defer c.release()
 	if len(requests) == 0 {
-		return nil, nil
+		return nil
 	}
 	b := batches.Get().(*batch)
 	defer b.giveBack()
+	b.hold(len(requests))
 	for i := range requests {
-		b.add(&requests[i], costAt(requests, costs, i))
+		b.put(i, &requests[i], costAt(requests, costs, i))
 	}
-	if cap(b.out) < len(requests) {
-		b.out = make([]C.rl_decision, len(requests))
+	if err := c.askMany(b); err != nil {
+		return err
 	}
-	b.out = b.out[:len(requests)]
-	bytes, sizes := b.texts.data()
-	var detail *C.rl_error
-	status := C.ratel_allow_many(c.registry, &b.asked[0], C.uint32_t(len(b.asked)), bytes, sizes, C.uint64_t(len(b.texts.sizes)), &b.out[0], &detail)
-	if err := failure(status, detail); err != nil {
-		return nil, err
-	}
-	decisions := make([]Decision, len(requests))
 	for i := range decisions {
-		decisions[i] = decisionOf(&b.out[i])
+		decisions[i].read(&b.out[i])
 		if status := b.out[i].status; status != C.RL_OK {
 			decisions[i].Err = c.refused(&requests[i], costAt(requests, costs, i), status)
 		}
 	}
-	return decisions, nil
+	return nil
+}
+
+// askMany is the call itself; the _leaf twin never calls back into Go.
+func (c *core) askMany(b *batch) error {
+	texts := (*C.char)(unsafe.Pointer(unsafe.SliceData(b.texts)))
+	bytes, sizes := b.attributes.data()
+	asked, count, out := &b.asked[0], C.uint32_t(len(b.asked)), &b.out[0]
+	strings := C.uint64_t(len(b.attributes.sizes))
+	if c.leaf {
+		var detail *C.rl_error
+		return failure(C.ratel_allow_many_leaf(c.registry, asked, count, texts, bytes, sizes, strings, out, &detail), detail)
+	}
+	var detail *C.rl_error
+	return failure(C.ratel_allow_many(c.registry, asked, count, texts, bytes, sizes, strings, out, &detail), detail)
 }
 
 // refused is why a request was refused by a call that has no message of its own.
@@ -113,8 +161,8 @@ func (c *core) refused(r *Request, cost int64, status C.rl_status) error {
 
 // allowEach is AllowMany where each question waits for a storage. What has an instant is put together with the others and decided in their order;
 // the clock's instant is that of the first answer. A Storage in Go is asked one question after the other, since it may answer in any order.
-func (l *Limiter) allowEach(ctx context.Context, requests []Request, costs []int64) ([]Decision, error) {
-	decisions := make([]Decision, len(requests))
+func (l *Limiter) allowEach(ctx context.Context, requests []Request, costs []int64, decisions []Decision) error {
+	clear(decisions)
 	put := make([]*question, len(requests))
 	var now time.Time
 	var fatal error
@@ -147,10 +195,7 @@ func (l *Limiter) allowEach(ctx context.Context, requests []Request, costs []int
 			fatal = endsMany(ctx, err)
 		}
 	}
-	if fatal != nil {
-		return nil, fatal
-	}
-	return decisions, nil
+	return fatal
 }
 
 // endsMany is the error when it is not about one request but about all.

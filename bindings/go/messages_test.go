@@ -51,10 +51,17 @@ func TestEachOfManySaysWhy(t *testing.T) {
 	if err != nil || decisions[0].Err != nil || asked != 1 {
 		t.Fatalf("%v %v, the clock was asked %d times", err, decisions[0].Err, asked)
 	}
+	leaf := newLimiter(t) // whose Allow has no message of its own either
 	for i, text := range []string{"", "cost is -3: at least 1", "cost is below -9", "key goes with request.rule", "no rule in force has the id 77",
 		"Time is 1969-12-31T23:59:59Z", "65, more than 64"} {
-		if err := decisions[i].Err; i > 0 && (err == nil || !strings.Contains(err.Error(), text)) {
-			t.Errorf("%d: %v, not %q", i, err, text)
+		if i == 0 {
+			continue
+		}
+		_, alone := leaf.Allow(background, requests[i])
+		for _, err := range []error{decisions[i].Err, alone} {
+			if err == nil || !strings.Contains(err.Error(), text) {
+				t.Errorf("%d: %v, not %q", i, err, text)
+			}
 		}
 	}
 }

@@ -380,7 +380,9 @@ func (r *replay) decide(ctx context.Context, op string, form object) (Decision, 
 	case op == "peek":
 		return r.limiter.peek(ctx, request, cost)
 	case r.byClock && byRule && byKey:
-		return r.limiter.allowRule(ctx, request.Rule, request.Key, cost)
+		var decision Decision
+		err := r.limiter.allowRule(ctx, request.Rule, request.Key, cost, &decision)
+		return decision, err
 	case cost == costOfRule:
 		return r.limiter.Allow(ctx, request)
 	default:
@@ -407,8 +409,8 @@ func (r *replay) repeat(ctx context.Context, step object) []string {
 	allowed := 0
 	for n := integer(step["times"]); n > 0; n-- {
 		request, cost := r.request(step["request"].(object))
-		decision, err := r.limiter.allow(ctx, &request, cost)
-		if err != nil {
+		var decision Decision
+		if err := r.limiter.allow(ctx, &request, cost, &decision); err != nil {
 			return []string{err.Error()}
 		}
 		if decision.Allowed {

@@ -71,19 +71,20 @@ static inline void ratel_list_end(ratel_list *list) {
 #define RATEL_REQUEST_BEGIN                                                                              \
   ratel_list list;                                                                                       \
   if (!ratel_list_begin(&list, bytes, sizes, 2 * (uint64_t)count)) return RL_E_NO_MEMORY;                \
-  rl_request request = RL_REQUEST_INIT;                                                                  \
-  request.now_ns = now_ns;                                                                               \
-  request.cost = cost;                                                                                   \
-  request.rule = rule;                                                                                   \
-  request.method = ratel_str(method);                                                                    \
-  request.path = ratel_str(path);                                                                        \
-  request.user = ratel_str(user);                                                                        \
-  request.api_key = ratel_str(api_key);                                                                  \
-  request.ip = ratel_str(ip);                                                                            \
-  request.key = ratel_str(key);                                                                          \
-  request.idempotency_id = ratel_str(idempotency_id);                                                    \
-  request.attribute_count = count;                                                                       \
-  request.attributes = count == 0 ? NULL : (const rl_attribute *)(const void *)list.items;               \
+  rl_request request = {sizeof request,                                                                  \
+                        0,                                                                               \
+                        now_ns,                                                                          \
+                        cost,                                                                            \
+                        rule,                                                                            \
+                        count,                                                                           \
+                        ratel_str(method),                                                               \
+                        ratel_str(path),                                                                 \
+                        ratel_str(user),                                                                 \
+                        ratel_str(api_key),                                                              \
+                        ratel_str(ip),                                                                   \
+                        ratel_str(key),                                                                  \
+                        count == 0 ? NULL : (const rl_attribute *)(const void *)list.items,              \
+                        ratel_str(idempotency_id)};                                                      \
   rl_error error;                                                                                        \
   ratel_error_begin(&error)
 
@@ -99,10 +100,17 @@ static inline void ratel_list_end(ratel_list *list) {
     RATEL_REQUEST_END(err);                                                                     \
   }
 
-/* The _leaf twins never call back into Go, which lets Go keep what they point to on its stack. */
 RATEL_DECIDE(ratel_allow, rl_allow)
-RATEL_DECIDE(ratel_allow_leaf, rl_allow)
 RATEL_DECIDE(ratel_peek, rl_peek)
+
+/* The _leaf twins never call back into Go, which lets Go keep what they point to on its stack. Why this one failed, ratel_refusal tells. */
+static rl_status ratel_allow_leaf(rl_registry *registry, RATEL_REQUEST, rl_decision *out) {
+  RATEL_REQUEST_BEGIN;
+  out->struct_size = sizeof *out;
+  const rl_status status = rl_allow(registry, &request, out, NULL);
+  ratel_list_end(&list);
+  return status;
+}
 
 static rl_status ratel_allow_rule(rl_registry *registry, uint32_t rule, _GoString_ key, int64_t cost, uint64_t now_ns,
                                   rl_decision *out) {
@@ -221,49 +229,76 @@ static rl_status ratel_refusal(rl_registry *registry, RATEL_REQUEST, rl_status s
   RATEL_REQUEST_END(err);
 }
 
-/* One of many requests without its strings: those of all lie in a row, seven of each and then its attributes. */
+/* One of many requests without its strings: the seven of each lie in a row with those of the others. */
 typedef struct ratel_asked {
   uint64_t now_ns;
   int64_t cost;
   uint32_t rule;
   uint32_t attribute_count;
+  uint64_t sizes[7];
 } ratel_asked;
 
-static const rl_str *ratel_asked_read(const ratel_asked *asked, const rl_str *text, rl_request *out) {
-  *out = (rl_request)RL_REQUEST_INIT;
+static inline rl_str ratel_take(const char **bytes, uint64_t size) {
+  const rl_str out = {*bytes, size};
+  *bytes += size;
+  return out;
+}
+
+/* Each field by itself: what sets a whole struct to zero first takes longer than all of this. */
+static inline void ratel_asked_read(const ratel_asked *asked, const char **texts, const rl_attribute *attributes,
+                                    rl_request *out) {
+  out->struct_size = sizeof *out;
+  out->flags = 0;
   out->now_ns = asked->now_ns;
   out->cost = asked->cost;
   out->rule = asked->rule;
-  out->method = text[0];
-  out->path = text[1];
-  out->user = text[2];
-  out->api_key = text[3];
-  out->ip = text[4];
-  out->key = text[5];
-  out->idempotency_id = text[6];
   out->attribute_count = asked->attribute_count;
-  out->attributes = asked->attribute_count == 0 ? NULL : (const rl_attribute *)(const void *)(text + 7);
-  return text + 7 + 2 * (uint64_t)asked->attribute_count;
+  out->attributes = asked->attribute_count == 0 ? NULL : attributes;
+  out->method = ratel_take(texts, asked->sizes[0]);
+  out->path = ratel_take(texts, asked->sizes[1]);
+  out->user = ratel_take(texts, asked->sizes[2]);
+  out->api_key = ratel_take(texts, asked->sizes[3]);
+  out->ip = ratel_take(texts, asked->sizes[4]);
+  out->key = ratel_take(texts, asked->sizes[5]);
+  out->idempotency_id = ratel_take(texts, asked->sizes[6]);
 }
 
-static rl_status ratel_allow_many(rl_registry *registry, const ratel_asked *asked, uint32_t count, const char *bytes,
-                                  const uint64_t *sizes, uint64_t texts, rl_decision *out, rl_error **err) {
+#define RATEL_FEW 64 /* requests that need no allocation: 10 KiB of the stack */
+
+/* `bytes` and `sizes` have the attributes of all, a name and a value in turn. */
+static inline rl_status ratel_ask_many(rl_registry *registry, const ratel_asked *asked, uint32_t count, const char *texts,
+                                       const char *bytes, const uint64_t *sizes, uint64_t strings, rl_decision *out,
+                                       rl_error **err) {
   ratel_list list;
-  if (!ratel_list_begin(&list, bytes, sizes, texts)) return RL_E_NO_MEMORY;
-  rl_request *requests = malloc(count * sizeof *requests);
+  if (!ratel_list_begin(&list, bytes, sizes, strings)) return RL_E_NO_MEMORY;
+  rl_request few[RATEL_FEW];
+  rl_request *requests = count <= RATEL_FEW ? few : malloc(count * sizeof *requests);
   rl_error error;
   ratel_error_begin(&error);
   rl_status status = RL_E_NO_MEMORY;
   if (requests != NULL) {
-    const rl_str *text = list.items;
+    const rl_attribute *attributes = (const rl_attribute *)(const void *)list.items;
     for (uint32_t i = 0; i < count; ++i) {
-      text = ratel_asked_read(&asked[i], text, &requests[i]);
+      ratel_asked_read(&asked[i], &texts, attributes, &requests[i]);
+      attributes += asked[i].attribute_count;
       out[i].struct_size = sizeof out[i];
     }
     status = rl_allow_many(registry, requests, count, out, &error);
-    free(requests);
+    if (requests != few) free(requests);
   }
-  RATEL_REQUEST_END(err);
+  ratel_list_end(&list);
+  return ratel_error_end(status, &error, err);
+}
+
+#define RATEL_MANY                                                                                                 \
+  rl_registry *registry, const ratel_asked *asked, uint32_t count, const char *texts, const char *bytes,            \
+      const uint64_t *sizes, uint64_t strings, rl_decision *out, rl_error **err
+
+static rl_status ratel_allow_many(RATEL_MANY) {
+  return ratel_ask_many(registry, asked, count, texts, bytes, sizes, strings, out, err);
+}
+static rl_status ratel_allow_many_leaf(RATEL_MANY) {
+  return ratel_ask_many(registry, asked, count, texts, bytes, sizes, strings, out, err);
 }
 
 /* ---- supplied by the host ---- */

@@ -20,8 +20,8 @@ func (l *Limiter) WaitN(ctx context.Context, request Request, n int64) (Decision
 
 func (l *Limiter) wait(ctx context.Context, request Request, cost int64) (Decision, error) {
 	for {
-		decision, err := l.allow(ctx, &request, cost)
-		if err != nil {
+		var decision Decision
+		if err := l.allow(ctx, &request, cost, &decision); err != nil {
 			return decision, err
 		}
 		if decision.Allowed {
