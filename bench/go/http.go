@@ -50,6 +50,9 @@ func (d *discard) WriteHeader(status int)      { d.status = status }
 func (told *report) middleware(s settings) {
 	var runners []*runner
 	for _, one := range middlewares {
+		if !s.wants(one.name) {
+			continue
+		}
 		handler := one.make(plenty)(hello)
 		request := httptest.NewRequest("GET", "/some/path", nil)
 		request.Header.Set("X-User", "alice")
@@ -181,6 +184,9 @@ func (told *report) http(s settings) {
 	requests := 200 * s.block
 	var servers []*server
 	for _, one := range middlewares {
+		if !s.wants(one.name + " server") {
+			continue
+		}
 		servers = append(servers, startServer(told.row("http", one.name, 1, 1)))
 	}
 	for _, one := range servers {

@@ -111,10 +111,8 @@ func main() {
 	}
 	told.decide(s)
 	told.crossing(s)
-	if s.only == nil {
-		told.middleware(s)
-		told.http(s)
-	}
+	told.middleware(s)
+	told.http(s)
 	if *file != "" {
 		text := must(json.Marshal(told))
 		if err := os.WriteFile(*file, append(text, '\n'), 0o644); err != nil {

@@ -167,40 +167,47 @@ func idempotencyID(lines []string) string {
 	return lines[0]
 }
 
-// setFields puts the engine's lines into a header, in place of fields of the same name.
+// setFields puts the engine's lines, "Name: value\r\n" each, into a header, in place of fields of the same name.
 func (m *middleware) setFields(header http.Header, lines string) {
-	values := make([]string, strings.Count(lines, "\r\n")) // one allocation for all fields
+	values := make([]string, strings.Count(lines, "\n")) // one allocation for all fields
 	for i := range values {
-		var line string
-		line, lines, _ = strings.Cut(lines, "\r\n")
-		name, value, _ := strings.Cut(line, ": ")
+		colon, end := strings.IndexByte(lines, ':'), strings.IndexByte(lines, '\r')
+		name := lines[:colon]
+		values[i] = lines[colon+len(": ") : end]
+		lines = lines[end+len("\r\n"):]
 		key := canonical(name)
 		if m.options.ExactNames {
 			delete(header, key)
 			key = name
 		}
-		values[i] = value
 		header[key] = values[i : i+1 : i+1]
 	}
 }
 
-// canonicalNames has net/http's form of the engine's names, so that it is not worked out for each request.
-var canonicalNames = func() map[string]string {
-	names := map[string]string{}
-	for _, name := range []string{
-		"X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset", "Retry-After",
-		"RateLimit", "RateLimit-Policy", "RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset",
-	} {
-		names[name] = textproto.CanonicalMIMEHeaderKey(name)
-	}
-	return names
-}()
-
+// canonical is net/http's form of a name. Those of the engine are known, so that they are not worked out for each request.
 func canonical(name string) string {
-	if key, known := canonicalNames[name]; known {
-		return key
+	switch name {
+	case "X-RateLimit-Limit":
+		return "X-Ratelimit-Limit"
+	case "X-RateLimit-Remaining":
+		return "X-Ratelimit-Remaining"
+	case "X-RateLimit-Reset":
+		return "X-Ratelimit-Reset"
+	case "Retry-After":
+		return "Retry-After"
+	case "RateLimit":
+		return "Ratelimit"
+	case "RateLimit-Policy":
+		return "Ratelimit-Policy"
+	case "RateLimit-Limit":
+		return "Ratelimit-Limit"
+	case "RateLimit-Remaining":
+		return "Ratelimit-Remaining"
+	case "RateLimit-Reset":
+		return "Ratelimit-Reset"
+	default:
+		return textproto.CanonicalMIMEHeaderKey(name)
 	}
-	return textproto.CanonicalMIMEHeaderKey(name)
 }
 
 func (m *middleware) denied(w http.ResponseWriter, r *http.Request, decision ratel.Decision) {
