@@ -18,6 +18,7 @@ const FIELDS = ['method', 'path', 'user', 'apiKey', 'ip', 'key', 'rule', 'cost',
 const INSTANT = 'milliseconds since 1970 up to the year 2255, or nanoseconds as a bigint'
 const LONE_SURROGATE = /\p{Surrogate}/u
 const SHORT = 128 // above it a call of Buffer is faster than a loop
+const QUICK = 6 * SHORT // room for the strings of a request that are short
 
 // Places in the views: header, in 4 bytes and in 8.
 const LIMITER = 0
@@ -36,7 +37,13 @@ const COUNTERS = 18
 const RECORD_4 = RECORDS / 4
 const RECORD_8 = RECORDS / 8
 
+const FIRST_BYTE = RECORDS + RECORD // of a single request
+
+// The usual frame's own views: what is constant costs nothing to look up.
 const usual = new ArrayBuffer(USUAL)
+const usual4 = new Uint32Array(usual)
+const usual8 = new Float64Array(usual)
+const usualBytes = new Uint8Array(usual)
 let buffer
 let size
 let u32
@@ -237,6 +244,77 @@ function check(asked) {
   }
 }
 
+/** A short string of ASCII into the usual frame: its size. Below 0: it is something else. */
+function quickly(text, to) {
+  if (text === undefined || text === null) return 0
+  if (typeof text !== 'string') return -1
+  const length = text.length
+  if (length > SHORT) return -1
+  let all = 0
+  for (let i = 0; i < length; i++) {
+    const code = text.charCodeAt(i)
+    usualBytes[to + i] = code
+    all |= code
+  }
+  return all > 127 ? -1 : length
+}
+
+/**
+ * The i-th request in the usual frame, its strings from `from` on, where there is room: the end of them. Below 0: it is
+ * not as most are, and what is written does not count.
+ */
+function quick(i, from, rule, cost, now, method, path, user, apiKey, ip, key) {
+  let to = from
+  const methodSize = quickly(method, to)
+  to += methodSize
+  const pathSize = quickly(path, to)
+  to += pathSize
+  const userSize = quickly(user, to)
+  to += userSize
+  const apiKeySize = quickly(apiKey, to)
+  to += apiKeySize
+  const ipSize = quickly(ip, to)
+  to += ipSize
+  const keySize = quickly(key, to)
+  to += keySize
+  if ((methodSize | pathSize | userSize | apiKeySize | ipSize | keySize) < 0) return -1
+  const o4 = RECORD_4 + (RECORD / 4) * i
+  const o8 = RECORD_8 + (RECORD / 8) * i
+  usual8[o8] = now
+  usual8[o8 + 1] = cost
+  usual4[o4 + 4] = rule
+  usual4[o4 + 5] = 0
+  usual4[o4 + 6] = methodSize
+  usual4[o4 + 7] = pathSize
+  usual4[o4 + 8] = userSize
+  usual4[o4 + 9] = apiKeySize
+  usual4[o4 + 10] = ipSize
+  usual4[o4 + 11] = keySize
+  usual4[o4 + 12] = 0
+  usual4[o4 + 14] = 0
+  return to
+}
+
+/** Begins a call with one request whose fields have been read. */
+function single(limiter, rule, cost, now, method, path, user, apiKey, ip, key, attributes, idempotencyId) {
+  if (attributes === undefined && idempotencyId === undefined && typeof cost === 'number') {
+    const to = quick(0, FIRST_BYTE, rule, cost, now, method, path, user, apiKey, ip, key)
+    if (to >= 0) {
+      if (buffer !== usual) use(usual)
+      turn++
+      at = to
+      usual4[LIMITER] = limiter
+      usual4[COUNT] = 1
+      usual4[BYTES_OFFSET] = FIRST_BYTE
+      usual4[BYTES_END] = to
+      usual4[FLAGS] = 0
+      return
+    }
+  }
+  begin(limiter, 1)
+  write(0, rule, cost, now, method, path, user, apiKey, ip, key, attributes, idempotencyId)
+}
+
 /** Begins a call with one request. All of it is read before anything is written: its getters may ask, too. */
 function one(limiter, asked) {
   check(asked)
@@ -250,8 +328,12 @@ function own(limiter, asked) {
   const cost = units(asked.cost, 'cost')
   const now = instant(asked.time)
   const attributes = attributeList(asked.attributes)
-  begin(limiter, 1)
-  write(0, rule, cost, now, method, path, user, apiKey, ip, key, attributes, idempotencyId)
+  single(limiter, rule, cost, now, method, path, user, apiKey, ip, key, attributes, idempotencyId)
+}
+
+/** The same for a rule that is known. */
+function byRule(limiter, rule, cost, key) {
+  single(limiter, rule, cost, 0, undefined, undefined, undefined, undefined, undefined, key, undefined, undefined)
 }
 
 /** Begins a call with many. */
@@ -275,6 +357,16 @@ function oneOf(i, asked, began) {
   const now = instant(asked.time)
   const attributes = attributeList(asked.attributes)
   if (turn !== began) throw invalid("a request's getters may not ask while many are read")
+  if (attributes === undefined && idempotencyId === undefined && typeof cost === 'number') {
+    if (buffer === usual && at <= USUAL - QUICK) {
+      const to = quick(i, at, rule, cost, now, method, path, user, apiKey, ip, key)
+      if (to >= 0) {
+        at = to
+        usual4[BYTES_END] = to
+        return
+      }
+    }
+  }
   write(i, rule, cost, now, method, path, user, apiKey, ip, key, attributes, idempotencyId)
 }
 
@@ -374,8 +466,8 @@ module.exports = {
   begin,
   one,
   own,
+  byRule,
   many,
-  write,
   origin,
   earlier,
   flags,

@@ -5,6 +5,9 @@ const { create, withRules, bytesOf, SOURCE } = require('./config.js')
 const { fromEngine, failure, configFailure, invalid, cancelled, closed, unsupported } = require('./errors.js')
 const { shown } = require('./names.js')
 
+// Constants: looking one up among all that the add-on has takes as long as a third of the way into C.
+const { allow: nativeAllow, allowRule: nativeAllowRule, allowHttp: nativeAllowHttp, callNow: nativeCallNow } = native
+
 // In the order of src/env.h.
 const MANY = 0
 const PEEK = 1
@@ -120,7 +123,7 @@ class Limiter {
     if (!this.#sync) throw this.#waits('allow')
     frame.one(this.#id, request)
     this.#forget()
-    native.allow()
+    nativeAllow()
     if (frame.status() !== 0) throw this.#failure()
   }
 
@@ -153,10 +156,9 @@ class Limiter {
     const ruleId = ruleFrom(rule)
     keyFrom(key)
     const spent = frame.units(cost, 'cost')
-    frame.begin(this.#id, 1)
-    frame.write(0, ruleId, spent, 0, undefined, undefined, undefined, undefined, undefined, key, undefined, undefined)
+    frame.byRule(this.#id, ruleId, spent, key)
     this.#forget()
-    native.allowRule()
+    nativeAllowRule()
     if (frame.status() !== 0) throw this.#failure()
     return frame.decision(0)
   }
@@ -200,7 +202,7 @@ class Limiter {
   /** A call that is made now; see src/call.c. */
   #now(kind, read) {
     this.#forget()
-    const text = native.callNow(kind)
+    const text = nativeCallNow(kind)
     if (frame.status() !== 0) throw this.#failure()
     return read(text)
   }
@@ -336,7 +338,7 @@ class Limiter {
     frame.flags(flags)
     frame.origin(peer, xForwardedFor, forwarded)
     this.#forget()
-    const text = native.allowHttp()
+    const text = nativeAllowHttp()
     if (frame.status() !== 0) throw this.#failure()
     if (text !== undefined) return text
     return frame.told() > 0 ? this.headers(frame.decision(0), flags) : ''

@@ -83,7 +83,7 @@ static rn_call *call_new(rn_env *e, rn_limiter *limiter, int kind) {
       goto nonsense;
     }
     attribute += record->attribute_count;
-    call->decisions[i] = (rl_decision)RL_DECISION_INIT;
+    call->decisions[i].struct_size = sizeof(rl_decision); /* the rest is the engine's to write, or nobody's to read */
   }
   if (rn_read_list(&cursor, (uint32_t)lines, call->lines)) return call;
   free(call);
@@ -190,10 +190,11 @@ static napi_value call_out(rn_env *e, const rn_call *call) {
   } else if (call->kind == RN_CALL_RULE_METRICS) {
     counters_out(e, &call->rule_metrics.allowed, 5);
   }
-  if (call->kind <= RN_CALL_SETTLE) {
+  if (call->kind <= RN_CALL_SETTLE && call->status == RL_OK) {
     for (uint32_t i = 0; i < call->count; ++i) {
-      rn_record_of(&e->frame, i)->status = call->decisions[i].status;
-      rn_write_answer(&rn_record_of(&e->frame, i)->answer, &call->decisions[i]);
+      rn_record *record = rn_record_of(&e->frame, i);
+      record->status = call->decisions[i].status;
+      if (record->status == RL_OK) rn_write_answer(&record->answer, &call->decisions[i]);
     }
   }
   rn_header_of(&e->frame)->number = call->number;

@@ -144,6 +144,33 @@ test('strings are kept apart, whatever they hold', (t) => {
   }
 })
 
+test('strings of every size are the same bytes one by one, for a known rule, and among many', (t) => {
+  const one = [{ name: 'one', path: '/', scope: 'user', algorithm: 'token_bucket', limit: 1, window: '1d' }]
+  const names = []
+  for (const size of [1, 2, 3, 4, 5, 7, 8, 9, 63, 64, 65, 127, 128, 129, 130, 255, 256, 257]) {
+    names.push('x'.repeat(size), `${'x'.repeat(size - 1)}y`, `${'x'.repeat(size - 1)}é`, `é${'x'.repeat(size - 1)}`)
+  }
+  // What fits the usual frame by its records and not by its strings, and what does not fit by its records.
+  for (const count of [1, 64, 250, 390, 405, 1000]) {
+    const limiter = limiterOf(t, { rules: one })
+    const rule = limiter.ruleId('one')
+    const users = Array.from({ length: count }, (_, i) => `${i}${names[i % names.length]}`)
+    const many = (more) => limiter.allowMany(users.map((user) => ask(user, { time: undefined, ...more })))
+    assert.ok(
+      many().every((decision) => decision.allowed),
+      `${count}`
+    )
+    for (const user of users) {
+      assert.equal(limiter.allow(ask(user, { time: undefined })).allowed, false)
+      assert.equal(limiter.isAllowed(ask(user, { time: undefined })), false)
+      assert.equal(limiter.allowRule(rule, user).allowed, false)
+      assert.equal(limiter.allow({ rule, key: Buffer.from(user) }).allowed, false)
+    }
+    assert.ok(many({ attributes: { a: 'b' } }).every((decision) => !decision.allowed))
+    assert.equal(limiter.keyCount(), count)
+  }
+})
+
 test('a hundred megabytes in one string', (t) => {
   const limiter = limiterOf(t)
   const huge = 'x'.repeat(100 << 20)
