@@ -1,6 +1,6 @@
 // For express, connect, and whatever else calls (req, res, next) with node's own requests, HTTP/2 ones included.
 
-const { Gate, decisionOf, fieldsOf, refusal, hold, isPromise, statusOf } = require('./http.js')
+const { Gate, decisionOf, refusal, hold, isPromise, statusOf } = require('./http.js')
 
 /**
  * A middleware: it asks for each request, sets the header fields of the decision, and answers denials by itself: 429,
@@ -26,8 +26,7 @@ function rateLimit(limiter, options = {}) {
 function answer(gate, req, res, next, outcome) {
   if (outcome === undefined) return next()
   if (gone(res)) return
-  const { decision, text } = outcome
-  const fields = fieldsOf(text)
+  const { decision, fields } = outcome
   for (let i = 0; i < fields.length; i += 2) res.setHeader(fields[i], fields[i + 1])
   if (decision !== undefined && !decision.allowed) return denied(gate, req, res, next, decision)
   const ms = gate.delayMs(decision)

@@ -1,5 +1,5 @@
 const plugin = require('fastify-plugin')
-const { Gate, decisionOf, fieldsOf, refusal, hold, statusOf } = require('./http.js')
+const { Gate, decisionOf, refusal, hold, statusOf } = require('./http.js')
 
 const HOOKS = ['onRequest', 'preParsing', 'preValidation', 'preHandler']
 
@@ -24,8 +24,7 @@ async function ratelFastify(fastify, { limiter, hook = 'onRequest', ...options }
   })
 }
 
-function answer(gate, request, reply, { decision, text }) {
-  const fields = fieldsOf(text)
+function answer(gate, request, reply, { decision, fields }) {
   for (let i = 0; i < fields.length; i += 2) reply.header(fields[i], fields[i + 1])
   if (decision !== undefined && !decision.allowed) return denied(gate, request, reply, decision)
   const ms = gate.delayMs(decision)

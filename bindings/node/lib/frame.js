@@ -34,6 +34,8 @@ const NUMBER = 5
 const EARLIER_4 = 12
 const EARLIER_8 = 8
 const COUNTERS = 18
+const FIELD_COUNT = 100
+const FIRST_FIELD = 101
 const RECORD_4 = RECORDS / 4
 const RECORD_8 = RECORDS / 8
 
@@ -132,16 +134,27 @@ function putBytes(value, name) {
   return length
 }
 
-/** Strings with their sizes in front. */
-function putList(list, name) {
+/** Room for the sizes of so many strings that follow: its place among the numbers of 4 bytes. */
+function sizesOf(count) {
   at = (at + 3) & ~3
   const sizes = at / 4
-  if (at + list.length * 4 > size) grow(list.length * 4)
-  at += list.length * 4
+  if (at + count * 4 > size) grow(count * 4)
+  at += count * 4
+  return sizes
+}
+
+/** Strings with their sizes in front. */
+function putList(list, name) {
+  const sizes = sizesOf(list.length)
   for (let i = 0; i < list.length; i++) {
     const length = put(list[i], name)
     u32[sizes + i] = length
   }
+}
+
+function putLine(place, line) {
+  const length = put(line, 'a line')
+  u32[place] = length
 }
 
 /** Microseconds of an instant: milliseconds since 1970, or nanoseconds as a bigint. NaN when it is neither. */
@@ -397,7 +410,10 @@ function write(i, rule, cost, now, method, path, user, apiKey, ip, key, attribut
 
 /** Where an HTTP request came from. */
 function origin(peer, xForwardedFor, forwarded) {
-  putList([peer, ...xForwardedFor, ...forwarded], 'a line')
+  const sizes = sizesOf(1 + xForwardedFor.length + forwarded.length)
+  putLine(sizes, peer)
+  for (let i = 0; i < xForwardedFor.length; i++) putLine(sizes + 1 + i, xForwardedFor[i])
+  for (let i = 0; i < forwarded.length; i++) putLine(sizes + 1 + xForwardedFor.length + i, forwarded[i])
   u32[X_FORWARDED_FOR_COUNT] = xForwardedFor.length
   u32[FORWARDED_COUNT] = forwarded.length
   u32[BYTES_END] = at
@@ -449,6 +465,10 @@ function decision(i) {
 const delayUs = () => f64[RECORD_8 + 19]
 const told = () => f64[NUMBER]
 const counter = (i) => f64[COUNTERS + i]
+const fieldCount = () => i32[FIELD_COUNT]
+const fieldName = (i) => u32[FIRST_FIELD + 3 * i]
+const fieldValue = (i) => u32[FIRST_FIELD + 3 * i + 1]
+const fieldSize = (i) => u32[FIRST_FIELD + 3 * i + 2]
 const turnNow = () => turn
 
 /** An answer that was awaited has come into the frame. */
@@ -480,6 +500,10 @@ module.exports = {
   decision,
   told,
   counter,
+  fieldCount,
+  fieldName,
+  fieldValue,
+  fieldSize,
   turnNow,
   arrived,
   hold,

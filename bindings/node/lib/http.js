@@ -2,6 +2,7 @@
 // computed here.
 
 const frame = require('./frame.js')
+const { fieldsOf } = require('./fields.js')
 const { Limiter } = require('./limiter.js')
 const { statusOf } = require('./decision.js')
 const { RatelError, invalid } = require('./errors.js')
@@ -39,13 +40,17 @@ function isCut(req) {
   return most > 0 && req.rawHeaders.length >= most
 }
 
-/** All lines of a field, in order. */
+/**
+ * All lines of a field, in order. Not by `headers`, which node makes of the raw ones when somebody asks, and as long as
+ * a decision takes.
+ */
 function linesOf(req, name) {
-  if (req.headers[name] === undefined) return NO_LINES
   const raw = req.rawHeaders
-  const lines = []
+  let lines = NO_LINES
   for (let i = 0; i + 1 < raw.length; i += 2) {
-    if (raw[i].length === name.length && raw[i].toLowerCase() === name) lines.push(bytesOf(raw[i + 1]))
+    if (raw[i].length !== name.length || raw[i].toLowerCase() !== name) continue
+    if (lines === NO_LINES) lines = []
+    lines.push(bytesOf(raw[i + 1]))
   }
   return lines
 }
@@ -63,18 +68,6 @@ function idempotencyIdOf(req, field) {
   if (field === undefined) return undefined
   const lines = linesOf(req, field)
   return lines.length === 1 && typeof lines[0] === 'string' && /^[ -~]{1,255}$/.test(lines[0]) ? lines[0] : undefined
-}
-
-/** "Name: value\r\n" ... as names and values in turn. */
-function fieldsOf(text) {
-  const fields = []
-  for (let at = 0; at < text.length; ) {
-    const colon = text.indexOf(': ', at)
-    const end = text.indexOf('\r\n', colon)
-    fields.push(text.slice(at, colon), text.slice(colon + 2, end))
-    at = end + 2
-  }
-  return fields
 }
 
 /** A value that no request brings about is the application's fault, as an exception in the hook would be. */
@@ -159,21 +152,21 @@ class Gate {
     const xForwardedFor = linesOf(req, 'x-forwarded-for')
     const forwarded = linesOf(req, 'forwarded')
     if (!this.limiter._answersAtOnce) return this.#wait(req, request, peer, xForwardedFor, forwarded)
-    const text = this.limiter._allowHttp(request, peer, xForwardedFor, forwarded, this.flags)
+    const fields = this.limiter._allowHttp(request, peer, xForwardedFor, forwarded, this.flags)
     const decision =
       frame.allowed() && !this.options.keepDecision && frame.delayUs() === 0 ? undefined : frame.decision(0)
     if (this.options.keepDecision) {
       request.ip = this.limiter.clientIp(peer, xForwardedFor, forwarded)
       this.#keep(req, request, decision)
     }
-    return { decision, text }
+    return { decision, fields }
   }
 
   async #wait(req, request, peer, xForwardedFor, forwarded) {
     request.ip = this.limiter.clientIp(peer, xForwardedFor, forwarded)
     const decision = await this.limiter.allowAsync(request)
     if (this.options.keepDecision) this.#keep(req, request, decision)
-    return { decision, text: this.limiter.headers(decision, this.flags) }
+    return { decision, fields: fieldsOf(this.limiter.headers(decision, this.flags)) }
   }
 
   #keep(req, request, decision) {
@@ -208,4 +201,4 @@ function hold(res, ms, passed, gone) {
   res.once('close', left)
 }
 
-module.exports = { Gate, decisionOf, fieldsOf, refusal, hold, isPromise, statusOf }
+module.exports = { Gate, decisionOf, refusal, hold, isPromise, statusOf }

@@ -1,5 +1,6 @@
 const native = require('./native.js')
 const frame = require('./frame.js')
+const { fieldsOf, fieldsTold } = require('./fields.js')
 const { addTicket, dropTicket } = require('./host.js')
 const { create, withRules, bytesOf, SOURCE } = require('./config.js')
 const { fromEngine, failure, configFailure, invalid, cancelled, closed, unsupported } = require('./errors.js')
@@ -24,6 +25,7 @@ const PROMETHEUS = 11
 const KEY_COUNT = 12
 const EVICT_IDLE = 13
 
+const NO_FIELDS = []
 const JSON_TEXT = 1
 const FORMATS = { text: 0, json: JSON_TEXT }
 const LARGEST_INTERVAL = 2 ** 32 - 1
@@ -332,7 +334,7 @@ class Limiter {
     return this.#now(kind, itself)
   }
 
-  /** One crossing for a middleware: see lib/http.js. Returns the header fields as lines. */
+  /** One crossing for a middleware: see lib/http.js. Returns names and values of the header fields. */
   _allowHttp(request, peer, xForwardedFor, forwarded, flags) {
     frame.own(this.#id, request)
     frame.flags(flags)
@@ -340,8 +342,8 @@ class Limiter {
     this.#forget()
     const text = nativeAllowHttp()
     if (frame.status() !== 0) throw this.#failure()
-    if (text !== undefined) return text
-    return frame.told() > 0 ? this.headers(frame.decision(0), flags) : ''
+    if (text !== undefined) return fieldsTold(text)
+    return frame.told() > 0 ? fieldsOf(this.headers(frame.decision(0), flags)) : NO_FIELDS
   }
 
   get _answersAtOnce() {

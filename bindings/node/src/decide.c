@@ -194,6 +194,7 @@ napi_value rn_allow_http(napi_env env, napi_callback_info info) {
   answer(e, limiter, &q, status, &decision);
   rn_header_of(&e->frame)->number = (double)needed;
   if (status != RL_OK || needed == 0 || needed > sizeof fields) return NULL;
+  rn_write_fields(rn_header_of(&e->frame), fields, needed);
   napi_value text;
   return napi_create_string_latin1(env, fields, needed, &text) == napi_ok ? text : NULL;
 }

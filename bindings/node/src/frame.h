@@ -38,6 +38,15 @@ typedef struct rn_answer {
   double delay_us;
 } rn_answer;
 
+/* Of a text of header fields: which name (src/fields.c), and where the value lies. */
+typedef struct rn_field {
+  uint32_t name;
+  uint32_t value;
+  uint32_t size;
+} rn_field;
+
+enum { RN_FIELD_COUNT = 9, RN_FIELDS_UNKNOWN = -1 };
+
 typedef struct rn_header {
   uint32_t limiter;      /* in */
   uint32_t count;        /* in: records */
@@ -52,6 +61,8 @@ typedef struct rn_header {
   double number;       /* in: actual units, a cutoff in microseconds; out: a count */
   rn_answer earlier;   /* in: the decision that a settle or a text is about */
   double counters[32]; /* out: metrics, in the order of rl.h */
+  int32_t field_count; /* out of allow_http; RN_FIELDS_UNKNOWN: the text has others */
+  rn_field fields[RN_FIELD_COUNT];
 } rn_header;
 
 typedef struct rn_record {
@@ -71,6 +82,7 @@ enum { RN_RECORDS = 512 };
 _Static_assert(sizeof(rn_answer) == 96, "lib/frame.js");
 _Static_assert(offsetof(rn_header, number) == 40 && offsetof(rn_header, earlier) == 48, "lib/frame.js");
 _Static_assert(offsetof(rn_header, counters) == 144 && sizeof(rn_header) <= RN_RECORDS, "lib/frame.js");
+_Static_assert(offsetof(rn_header, field_count) == 400 && sizeof(rn_header) == RN_RECORDS, "lib/frame.js");
 _Static_assert(sizeof(rn_record) == 160 && offsetof(rn_record, answer) == 64, "lib/frame.js");
 
 typedef struct rn_frame {
@@ -105,6 +117,8 @@ int64_t rn_units(double number);
 /** For arguments of the engine, which takes 0 for "read the clock": what lies between 0 and 1 is the first instant
  * there is. */
 uint64_t rn_instant(double microseconds);
+/** Says where the parts of a text of header fields lie. */
+void rn_write_fields(rn_header *out, const char *text, uint64_t size);
 void rn_write_answer(rn_answer *out, const rl_decision *decision);
 void rn_read_answer(const rn_answer *answer, rl_decision *out);
 

@@ -239,6 +239,27 @@ test('header flags', async (t) => {
   assert.throws(() => rateLimit({}), { code: 'RL_E_INVALID_ARGUMENT' })
 })
 
+test('fields are those that the limiter tells, whichever they are', async (t) => {
+  const { X, RESET_DELTA, RETRY_AFTER, DRAFT_11, DRAFT_8, DRAFT_7, DRAFT_6, NONE } = Headers
+  const clock = () => 1_700_000_000_000
+  for (const flags of [X, X | RESET_DELTA, RETRY_AFTER, DRAFT_11, DRAFT_8, DRAFT_7, X | RETRY_AFTER | DRAFT_6, NONE]) {
+    const [there, here] = [limiterOf(t, { clock }), limiterOf(t, { clock })]
+    const { ask } = await appOf(t, { ...hooks, headers: flags }, there)
+    for (const status of [200, 200, 200, 429]) {
+      const answer = await ask('/orders', { 'X-User': 'alice' })
+      const told = here.headers(here.allow({ method: 'GET', path: '/orders', user: 'alice' }), flags)
+      const lines = told.split('\r\n').filter((line) => line !== '')
+      const sent = []
+      for (let i = 0; i < answer.raw.length; i += 2) {
+        if (/^(x-ratelimit|ratelimit|retry-after)/i.test(answer.raw[i]))
+          sent.push(answer.raw.slice(i, i + 2).join(': '))
+      }
+      assert.equal(answer.status, status)
+      assert.deepEqual(sent, lines, `${flags}`)
+    }
+  }
+})
+
 test('the client is the first that is not trusted, over all lines', async (t) => {
   const { ask } = await appOf(t, {})
   const statuses = []
