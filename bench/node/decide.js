@@ -4,13 +4,13 @@ const { Limiter } = require('ratel')
 const { RateLimiterMemory } = require('rate-limiter-flexible')
 const { MemoryStore } = require('express-rate-limit')
 const { RateLimiter } = require('limiter')
-const { printMachine, median } = require('./machine.js')
+const { used } = require('./report.js')
 
 const HOUR = 3_600_000
 const PLENTY = 2 ** 31 - 1
 const BATCH = 64
-const ROUNDS = Number(process.env.ROUNDS ?? 7)
-const CALLS = Number(process.env.CALLS ?? 200_000)
+const COUNTS = [1, 1000, 100_000, 1_000_000]
+const DENIED = 1000
 
 const rulesOf = (limit, algorithm) => ({
   version: 1,
@@ -78,10 +78,10 @@ function limiterMap(limit) {
 }
 
 const candidates = {
-  'ratel isAllowed token_bucket': ratel('token_bucket', askIsAllowed),
-  'ratel allow token_bucket': ratel('token_bucket', askAllow),
-  'ratel allow sliding_counter': ratel('sliding_counter', askAllow),
-  'ratel allowRule token_bucket': ratel('token_bucket', askRule),
+  'ratel isAllowed': ratel('token_bucket', askIsAllowed),
+  'ratel allow': ratel('token_bucket', askAllow),
+  'ratel allow, sliding_counter': ratel('sliding_counter', askAllow),
+  'ratel allowRule': ratel('token_bucket', askRule),
   'rate-limiter-flexible memory': flexible,
   'express-rate-limit MemoryStore': expressStore,
   'limiter in a Map': limiterMap
@@ -99,78 +99,102 @@ function keysOf(count) {
   return keys
 }
 
-const now = () => Number(process.hrtime.bigint())
-
-function serially({ one }, keys) {
-  let passed = 0
-  for (let i = 0, at = 0; i < CALLS; i++) {
-    if (one(keys[at])) passed++
-    if (++at === keys.length) at = 0
-  }
-  return passed
+/**
+ * A turn: so many decisions on the keys from a place on. It is compiled anew for each candidate, as a program that has
+ * one of them would have it.
+ */
+const turns = {
+  serially: () =>
+    new Function(
+      'one, keys, place, calls',
+      `let passed = 0, at = place.at
+      for (let i = 0; i < calls; i++) {
+        if (one(keys[at])) passed++
+        if (++at === keys.length) at = 0
+      }
+      place.at = at
+      return passed`
+    ),
+  awaiting: () =>
+    new Function(
+      `return async (one, keys, place, calls) => {
+      let passed = 0, at = place.at
+      for (let i = 0; i < calls; i++) {
+        if (await one(keys[at])) passed++
+        if (++at === keys.length) at = 0
+      }
+      place.at = at
+      return passed
+    }`
+    )(),
+  batched: () =>
+    new Function(
+      `return async (many, keys, place, calls) => {
+      let passed = 0, at = place.at
+      for (let i = 0; i < calls; i += ${BATCH}) {
+        const chosen = []
+        for (let n = 0; n < ${BATCH}; n++) {
+          chosen.push(keys[at])
+          if (++at === keys.length) at = 0
+        }
+        const got = many(chosen)
+        passed += typeof got === 'number' ? got : await got
+      }
+      place.at = at
+      return passed
+    }`
+    )()
 }
 
-async function awaiting({ one }, keys) {
-  let passed = 0
-  for (let i = 0, at = 0; i < CALLS; i++) {
-    if (await one(keys[at])) passed++
-    if (++at === keys.length) at = 0
-  }
-  return passed
-}
-
-async function batched({ many }, keys) {
-  let passed = 0
-  for (let i = 0, at = 0; i < CALLS; i += BATCH) {
-    const chosen = []
-    for (let n = 0; n < BATCH; n++) {
-      chosen.push(keys[at])
-      if (++at === keys.length) at = 0
-    }
-    passed += await many(chosen)
-  }
-  return passed
-}
-
-/** Nanoseconds per decision: the median of rounds, after each key was asked once. `allowed` says what each answer has to be. */
-async function measure(make, keys, limit, allowed, run) {
+/** One of the candidates, warm: `turn` tells the nanoseconds of each decision. */
+async function runnerOf(row, make, keys, { limit, batch, block }) {
   const candidate = make(limit)
-  const asked = run ?? (candidate.later ? awaiting : serially)
-  if (run === batched && !candidate.many) return undefined
   for (const key of keys) await candidate.one(key)
-  const rounds = []
-  for (let round = 0; round < ROUNDS; round++) {
-    const begin = now()
-    const passed = await asked(candidate, keys)
-    rounds.push((now() - begin) / CALLS)
-    if (allowed !== passed > 0 || (allowed && passed < CALLS)) throw new Error(`${passed} of ${CALLS} passed`)
+  let kind = 'serially'
+  if (batch) kind = 'batched'
+  else if (candidate.later) kind = 'awaiting'
+  const run = turns[kind]()
+  const place = { at: 0 }
+  const ask = batch ? candidate.many : candidate.one
+  const expected = (calls) => (limit === PLENTY ? calls : 0)
+  let calls = BATCH * 8
+  const turn = async () => {
+    const begin = used()
+    let passed = run(ask, keys, place, calls)
+    if (typeof passed !== 'number') passed = await passed
+    const ns = used() - begin
+    if (passed !== expected(calls)) throw new Error(`${row.name}: ${passed} of ${calls} passed`)
+    return ns / calls
   }
-  candidate.end?.()
-  return median(rounds)
+  for (let warm = 0; warm < 40; warm++) await turn()
+  calls = Math.ceil((block * 1e6) / (await turn()) / BATCH) * BATCH
+  return { row, turn, end: () => candidate.end?.() }
 }
 
-async function table(title, keys, limit, allowed, run) {
-  console.log(title)
+/** Each takes its turn, round after round. Garbage is collected between rounds. */
+async function section(report, { section, count, only, rounds, ...more }) {
+  const keys = keysOf(count)
+  const runners = []
   for (const [name, make] of Object.entries(candidates)) {
-    const ns = await measure(make, keys, limit, allowed, run)
-    if (ns !== undefined) console.log(`  ${name.padEnd(32)} ${ns.toFixed(0).padStart(8)} ns`)
+    if (only && !only.test(name)) continue
+    if (more.batch && make(1).many === undefined) continue
+    runners.push(await runnerOf(report.row(section, name, count), make, keys, more))
+  }
+  for (let round = 0; round < rounds; round++) {
     globalThis.gc?.()
+    for (const { row, turn } of runners) row.ns.push(await turn())
   }
+  for (const { end } of runners) end()
+  report.print(section, count)
 }
 
-async function main() {
-  printMachine()
-  for (const count of [1, 100_000, 1_000_000]) {
-    const keys = keysOf(count)
-    await table(`${count} keys, allowed`, keys, PLENTY, true)
-    await table(`${count} keys, allowed, batches of ${BATCH}`, keys, PLENTY, true, batched)
+async function decide(report, options) {
+  for (const count of COUNTS.filter((number) => number <= options.keys)) {
+    await section(report, { ...options, section: 'allowed', count, limit: PLENTY })
+    await section(report, { ...options, section: `batch of ${BATCH}`, count, limit: PLENTY, batch: true })
   }
-  const keys = keysOf(1000)
-  await table('1000 keys, denied', keys, 1, false)
-  await table(`1000 keys, denied, batches of ${BATCH}`, keys, 1, false, batched)
+  await section(report, { ...options, section: 'denied', count: DENIED, limit: 1 })
+  await section(report, { ...options, section: `denied, batch of ${BATCH}`, count: DENIED, limit: 1, batch: true })
 }
 
-main().catch((error) => {
-  console.error(error)
-  process.exit(1)
-})
+module.exports = { decide }

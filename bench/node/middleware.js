@@ -4,11 +4,8 @@ const { fork } = require('node:child_process')
 const { once } = require('node:events')
 const net = require('node:net')
 const path = require('node:path')
-const { printMachine, median } = require('./machine.js')
 
 const CONNECTIONS = 16
-const REQUESTS = Number(process.env.REQUESTS ?? 20_000)
-const ROUNDS = Number(process.env.ROUNDS ?? 7)
 const names = {
   'node:http': ['none', 'ratel', 'rate-limiter-flexible'],
   express: ['none', 'ratel', 'express-rate-limit', 'rate-limiter-flexible']
@@ -47,42 +44,33 @@ async function cpuOf(child) {
   return microseconds
 }
 
-/** A server, warm, that tells the microseconds of a round's requests. */
-async function start(name, framework) {
-  const child = fork(path.join(__dirname, 'server.js'), [name, framework])
+/** A server, warm, that tells the nanoseconds of processor time of each request. */
+async function start(row, framework, requests) {
+  const child = fork(path.join(__dirname, 'server.js'), [row.name, framework])
   const [{ port }] = await once(child, 'message')
-  await round(port, REQUESTS)
-  const measure = async () => {
+  await round(port, requests)
+  const turn = async () => {
     const before = await cpuOf(child)
-    await round(port, REQUESTS)
-    return ((await cpuOf(child)) - before) / REQUESTS
+    await round(port, requests)
+    return (1000 * ((await cpuOf(child)) - before)) / requests
   }
-  return { name, measure, rounds: [], end: () => child.kill() }
+  return { row, turn, end: () => child.kill() }
 }
 
-async function main() {
-  printMachine()
+async function middleware(report, { rounds, block, only }) {
+  const requests = CONNECTIONS * Math.ceil((block * 150) / CONNECTIONS)
   for (const [framework, list] of Object.entries(names)) {
     const servers = []
-    for (const name of list) servers.push(await start(name, framework))
-    for (let n = 0; n < ROUNDS; n++) {
-      for (const server of servers) server.rounds.push(await server.measure())
+    for (const name of list) {
+      if (only && !only.test(name)) continue
+      servers.push(await start(report.row(framework, name, 1), framework, requests))
     }
-    const [none] = servers
-    const floor = median(none.rounds)
-    console.log(`${framework}: microseconds of the server's processor time per request`)
-    for (const { name, rounds, end } of servers) {
-      const all = median(rounds)
-      const share = (100 * (all - floor)) / all
-      console.log(
-        `  ${name.padEnd(24)} ${all.toFixed(2).padStart(8)}   ${name === 'none' ? '' : `${share.toFixed(1)} % of it the middleware's`}`
-      )
-      end()
+    for (let n = 0; n < rounds; n++) {
+      for (const { row, turn } of servers) row.ns.push(await turn())
     }
+    for (const { end } of servers) end()
+    report.print(framework, 1)
   }
 }
 
-main().catch((error) => {
-  console.error(error)
-  process.exit(1)
-})
+module.exports = { middleware }
