@@ -36,6 +36,9 @@ uint64_t ResidentBytes();
 /// Nanoseconds of a clock that only goes forward.
 uint64_t Clock() noexcept;
 
+/// Nanoseconds that the calling thread has had a processor: other programs' turns are not in it.
+uint64_t ThreadClock() noexcept;
+
 /// Nothing after it begins before all before it has ended: so does a request that comes alone meet the table.
 inline void Fence() noexcept {
 #if defined(__x86_64__)

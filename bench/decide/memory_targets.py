@@ -82,7 +82,7 @@ def memory(judge, figures):
         judge.at_most(9, f"mean / {whose}", ours and theirs and (statistics.mean(ours) / statistics.mean(theirs), 0), 1 / 3 if name == STRIPED else None)
     ours = figures.inserts("ratel")
     for name, most in ((STRIPED, 1 / 20), (STRIPED + ", tuned", None), (GROWING_BOOST, None)):
-        judge.at_most(10, f"longest insert on the way to 4M keys / {name}'s{'' if most else ' (no target)'}", figures.ratio(ours, figures.inserts(name)), most)
+        judge.at_most(10, f"longest insert on the way to 4M keys, its thread's time / {name}'s{'' if most else ' (no target)'}", figures.ratio(ours, figures.inserts(name)), most)
     churn = figures.find("churn")
     if churn:
         after = churn["resident_bytes"][5:]

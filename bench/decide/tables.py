@@ -52,7 +52,7 @@ def of_keys(figures):
 
 
 def of_memory(figures):
-    lines = ["| | bytes a key from 1M to 16M keys: mean | most | insert on the way to 4M: p50, ns | p99.99, us | longest, us |", "|---|---|---|---|---|---|"]
+    lines = ["| | bytes a key from 1M to 16M keys: mean | most | insert on the way to 4M: p50, ns | p99.99, us | longest, us of its thread |", "|---|---|---|---|---|---|"]
     for name in figures.names("inserts"):
         growth = figures.find("growth", name=name)
         memory = [f"{sum(growth['bytes_per_key']) / len(growth['bytes_per_key']):.1f}", f"{max(growth['bytes_per_key']):.1f}"] if growth else ["", ""]
