@@ -23,15 +23,17 @@ import tables  # noqa: E402
 README, DOCUMENT = HERE / "README.md", HERE.parent / "docs/performance.md"
 
 
-def of(path):
+def of(name):
+    path = HERE / name
     return json.loads(path.read_text()) if path.exists() else None
 
 
-def judged(decide, redis, go, budget):
+def judged(decide, redis, budget):
     judge = Judge()
     for part in memory_targets.PARTS:
         part(judge, Figures(decide["rows"] if decide else []))
-    binding_targets.go(judge, go)
+    for language, part in binding_targets.PARTS:
+        part(judge, of(f"results/{language}.json"))
     redis_targets.redis(judge, redis)
     redis_targets.instructions(judge, budget)
     heads = [f"In memory: {tables.head(decide)}"] if decide else []
@@ -39,12 +41,16 @@ def judged(decide, redis, go, budget):
 
 
 def main():
-    decide, scale, redis, go, profile = (of(HERE / f"results/{name}.json") for name in ("decide", "scale", "redis", "go", "profile"))
+    decide, scale, redis, profile = (of(f"results/{name}.json") for name in ("decide", "scale", "redis", "profile"))
     if decide:
         put(README, "decide", tables.decide(decide))
+    for language, _ in binding_targets.PARTS:
+        told = of(f"results/{language}.json")
+        if told:
+            put(README, language, tables.binding(told))
     if scale:
         put(DOCUMENT, "scale", tables.scale(scale))
-    put(DOCUMENT, "targets", judged(decide, redis, go, of(HERE / "instructions/budget.json")))
+    put(DOCUMENT, "targets", judged(decide, redis, of("instructions/budget.json")))
     if profile:
         put(DOCUMENT, "profile", by_file.table(profile))
     charts.main()

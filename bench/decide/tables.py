@@ -62,6 +62,25 @@ def of_memory(figures):
     return "\n".join(lines)
 
 
+def binding(told):
+    """What a binding's benchmark tells: a table for each section, a column for each number of keys and threads."""
+    figures, versions = Figures(told["rows"]), dict(told["versions"])
+    machine, date, load = versions.pop("machine"), versions.pop("date"), versions.pop("load_average_at_start", 0)
+    parts = [f"{date}, {machine}; {', '.join(f'{name} {version}' for name, version in versions.items())}; load average when it began: {load:.1f}; "
+             f"{told['rounds']} rounds in turn, medians ± half the distance of lowest and highest."]
+    for section in dict.fromkeys(row["section"] for row in told["rows"]):
+        rows = [row for row in told["rows"] if row["section"] == section]
+        columns = sorted({(row["keys"], row["threads"]) for row in rows})
+        heads = [" ".join(part for part in (f"{keys:,} keys" if len({keys for keys, _ in columns}) > 1 else "", f"{threads} threads" if threads > 1 else "") if part)
+                 or "1 thread" for keys, threads in columns]
+        lines = [f"| ns, {section} | " + " | ".join(heads) + " |", "|---" * (len(columns) + 1) + "|"]
+        for name in dict.fromkeys(row["name"] for row in rows):
+            found = (figures.find(section, name=name, keys=keys, threads=threads) for keys, threads in columns)
+            lines.append(f"| {name} | " + " | ".join(cell(row and row["ns"]) for row in found) + " |")
+        parts.append("\n".join(lines))
+    return "\n\n".join(parts)
+
+
 def of_reload(figures):
     lines = ["| whole `rl_allow` among 1M keys | rules | swaps | p50, ns | p99 | p99.9 | p99.99 | longest |", "|---|---|---|---|---|---|---|---|"]
     for row in figures.rows:
