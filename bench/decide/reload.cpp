@@ -14,9 +14,11 @@
 namespace bench {
 namespace {
 
+constexpr uint64_t kLimit = 1'000;
+
 /// A rule set whose numbers differ by version, so that states are converted as they are met.
 std::string RulesOf(uint32_t count, uint64_t version) {
-  std::string text = OneRule(4'000'000, "token_bucket", 1'000'000 + version % 2, "1s");
+  std::string text = OneRule(4'000'000, "token_bucket", kLimit + version % 2, "1m");
   for (uint32_t rule = 1; rule < count; ++rule) {
     text += "  - {name: rule-" + std::to_string(rule) + ", path: /other/" + std::to_string(rule) +
             ", scope: user, limit: 100, window: 1m}\n";
@@ -109,7 +111,9 @@ void Reload(const Options& options) {
   for (const uint32_t rules : {10U, 1'000U}) {
     const std::vector<std::string> texts{RulesOf(rules, 0), RulesOf(rules, 1)};
     Engine engine(texts[0]);
-    Course course(keys, 0.1);
+    KeyMaker key;
+    for (uint32_t i = 0; i < keys; ++i) AllowRule{engine}.Allow({key(i), i, kStartUs});
+    Course course(keys, 60e6 / (0.9 * kLimit * keys));
     Histogram quiet, disturbed;
     uint64_t reloads = 0;
     for (int round = 0; round < options.rounds; ++round) {
