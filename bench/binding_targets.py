@@ -1,7 +1,7 @@
 """Targets 13 to 16 of docs/performance.md, out of what bench/go, bench/node and bench/rust have measured. Their rows are as those of bench/decide: the
 nanoseconds of each round."""
 
-from figures import Figures
+from figures import Figures, median_and_spread
 
 GO_PEERS = ("x/time/rate in a map", "sethvargo/go-limiter", "throttled GCRA", "go-chi/httprate counter")
 GOVERNORS = (("governor DashMap", "governor, DashMap"), ("governor HashMap (hashbrown)", "governor, hashbrown"))
@@ -29,6 +29,16 @@ def rust(judge, told):
         for name, said in GOVERNORS:
             judge.at_least(13, f"Rust, {said} / `allow_rule`, {count} keys",
                            rows.ratio(rows.of("allowed", name, keys), rows.of("allowed", "ratel allow_rule", keys)), 3 if keys < 1_000_000 else 4)
+
+
+    for name in ("allow", "allow_rule"):
+        c, wrapped = rows.of("wrapper", f"rl_{name}", 1), rows.of("wrapper", f"ratel {name}", 1)
+        judge.at_most(13, f"Rust, what the wrapper adds to `rl_{name}`, ns", c and wrapped and median_and_spread([b - a for a, b in zip(c, wrapped)]), 2)
+    ours, theirs = (rows.find("allowed", name=name, keys=1_000_000, threads=1) for name in ("ratel allow_rule", GOVERNORS[0][0]))
+    bytes_per_key = [row.get("bytes_per_key") if row else None for row in (ours, theirs)]
+    judge.at_most(9, "bytes a key / governor's DashMap, 1M keys", (bytes_per_key[0] / bytes_per_key[1], 0) if all(bytes_per_key) else None, 1 / 3)
+    judge.at_most(16, "axum, share of the layer in a request's processor time", rows.share("ratel", "http"), 0.02)
+    judge.at_most(16, "the same of tower_governor (no target)", rows.share("tower_governor, with fields", "http"), None)
 
 
 def go(judge, told):

@@ -26,7 +26,7 @@ class Judge:
 
     def table(self):
         lines = ["| # | what | target | measured | |", "|---|---|---|---|---|"]
-        for row, what, measured, target, sense in self.told:
+        for row, what, measured, target, sense in sorted(self.told, key=lambda one: one[0]):
             lines.append(f"| {row} | {what} | {'' if target is None else f'{sense} {plain(target)}'} | {shown(measured)} | {verdict(measured, target, sense)} |")
         return "\n".join(lines)
 
@@ -52,5 +52,7 @@ def verdict(measured, target, sense):
         return ""
     if measured[0] <= target if sense == "≤" else measured[0] >= target:
         return "met"
+    if measured[0] <= 0:
+        return "**missed**"
     by = measured[0] / target if sense == "≤" else target / measured[0]
     return f"**missed** by {by:.2f}x"
