@@ -18,7 +18,9 @@ constexpr uint8_t kReplaces = 4;
 
 void PutBase64(std::string& out, uint64_t bits, size_t digits) {
   static constexpr char kDigits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
-  for (size_t i = digits; i-- > 0;) out.push_back(kDigits[bits >> (6 * i) & 63]);
+  std::array<char, 10> text;
+  for (size_t i = 0; i < digits; ++i) text[i] = kDigits[bits >> (6 * (digits - 1 - i)) & 63];
+  out.append(text.data(), digits);
 }
 
 void PutHash(std::string& out, Hash128 hash) {
@@ -198,6 +200,7 @@ void PutKeys(std::string& out, const Options& options, const Operation& operatio
 void PutTerms(std::string& out, const Options& options, const Operation& operation,
               std::span<const Replacement> replacements) {
   std::string packed;
+  packed.reserve(64);
   PutInteger(packed, ModeNumber(operation.mode), 1);
   PutInteger(packed, options.server_time ? 1 : 0, 1);
   // What the script does not look at is left out, so that requests of one limit say the same (batch.hpp).

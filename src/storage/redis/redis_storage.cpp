@@ -221,6 +221,7 @@ class RedisStorage final : public Storage {
       call->plain = IsPlain(operation);
       call->keys = CountOfKeys(operation);
       call->terms = CountOfTerms(operation);
+      call->body.reserve(128 * operation.charges.size());
       PutKeys(call->body, around_.options, operation);
       call->keys_size = call->body.size();
       PutTerms(call->body, around_.options, operation, {});

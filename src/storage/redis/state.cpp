@@ -1,6 +1,7 @@
 #include "storage/redis/state.hpp"
 
 #include <array>
+#include <bit>
 #include <charconv>
 
 namespace ratel::redis {
@@ -74,7 +75,13 @@ std::array<const Layout*, 2> LayoutsOf(Algorithm algorithm) noexcept {
 }  // namespace
 
 void PutInteger(std::string& out, uint64_t value, size_t size) {
-  for (size_t i = 0; i < size; ++i) out.push_back(static_cast<char>(value >> (8 * i)));
+  std::array<char, 8> bytes;
+  if constexpr (std::endian::native == std::endian::little) {
+    bytes = std::bit_cast<std::array<char, 8>>(value);
+  } else {
+    for (size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<char>(value >> (8 * i));
+  }
+  out.append(bytes.data(), size);
 }
 
 uint64_t GetInteger(std::string_view bytes, size_t offset, size_t size) noexcept {

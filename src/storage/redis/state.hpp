@@ -38,7 +38,7 @@ State ToState(const Numbers& numbers, const PackedState& packed) noexcept;
 /// Empty for a state that equals "new".
 std::string Pack(const Numbers& numbers, const State& state);
 
-/// Little-endian integers of any length, as struct.pack and struct.unpack of the scripts have them.
+/// Little-endian integers of up to eight bytes, as struct.pack and struct.unpack of the scripts have them.
 void PutInteger(std::string& out, uint64_t value, size_t size);
 uint64_t GetInteger(std::string_view bytes, size_t offset, size_t size) noexcept;
 
