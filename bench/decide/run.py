@@ -59,12 +59,14 @@ def measure(program, options, sections, rounds, has_boost):
 def machine(program):
     told = ask(program, [], "versions")[0]
     cpu = re.search(r"model name\s*: (.*)", pathlib.Path("/proc/cpuinfo").read_text())
+    commit = subprocess.run(["git", "-C", HERE, "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False)
     huge = pathlib.Path("/sys/kernel/mm/transparent_hugepage/enabled")
     return {
         "machine": f"{cpu[1] if cpu else platform.machine()}, {os.cpu_count()} cores, {platform.system()} {platform.release()}",
         "huge_pages": re.search(r"\[(\w+)\]", huge.read_text())[1] if huge.exists() else "none",
         "load_average_at_start": os.getloadavg()[0],
         "date": time.strftime("%Y-%m-%d"),
+        "commit": commit.stdout.strip() or "unknown",
         "ratel": told["ratel"], "compiler": told["compiler"], "boost": told["boost"].replace("_", "."),
     }
 

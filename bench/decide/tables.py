@@ -14,7 +14,7 @@ SHAPES = {"1000": "1k", "20000": "20k", "1000000": "1M", "10000000": "10M"}
 def head(told):
     versions = told["versions"]
     busy = "" if versions["load_average_at_start"] < 1 else " **The machine was at other work: spreads are wide, and ratios of two threads say little.**"
-    return (f"{versions['date']}, {versions['machine']}, huge pages: {versions['huge_pages']}; Ratel {versions['ratel']}, GCC {versions['compiler']}, "
+    return (f"{versions['date']}, {versions['machine']}, huge pages: {versions['huge_pages']}; Ratel {versions['ratel']} ({versions.get('commit', 'before it told its commit')}), GCC {versions['compiler']}, "
             f"Boost {versions['boost'] or 'absent'}; load average when it began: {versions['load_average_at_start']:.1f}; {told['rounds']} rounds in turn, "
             f"medians ± half the distance of lowest and highest.{busy}")
 
