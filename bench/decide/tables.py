@@ -62,6 +62,10 @@ def of_memory(figures):
     return "\n".join(lines)
 
 
+def counted(count, what):
+    return f"{count:,} {what}{'' if count == 1 else 's'}"
+
+
 def binding(told):
     """What a binding's benchmark tells: a table for each section, a column for each number of keys and threads."""
     figures, versions = Figures(told["rows"]), dict(told["versions"])
@@ -71,7 +75,8 @@ def binding(told):
     for section in dict.fromkeys(row["section"] for row in told["rows"]):
         rows = [row for row in told["rows"] if row["section"] == section]
         columns = sorted({(row["keys"], row["threads"]) for row in rows})
-        heads = [" ".join(part for part in (f"{keys:,} keys" if len({keys for keys, _ in columns}) > 1 else "", f"{threads} threads" if threads > 1 else "") if part)
+        several = len({keys for keys, _ in columns}) > 1
+        heads = [" ".join(part for part in (counted(keys, "key") if several else "", counted(threads, "thread") if threads > 1 else "") if part)
                  or "1 thread" for keys, threads in columns]
         lines = [f"| ns, {section} | " + " | ".join(heads) + " |", "|---" * (len(columns) + 1) + "|"]
         for name in dict.fromkeys(row["name"] for row in rows):
