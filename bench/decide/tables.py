@@ -16,14 +16,14 @@ def head(told):
     busy = "" if versions["load_average_at_start"] < 1 else " **The machine was at other work: spreads are wide, and ratios of two threads say little.**"
     return (f"{versions['date']}, {versions['machine']}, huge pages: {versions['huge_pages']}; Ratel {versions['ratel']} ({versions.get('commit', 'before it told its commit')}), GCC {versions['compiler']}, "
             f"Boost {versions['boost'] or 'absent'}; load average when it began: {versions['load_average_at_start']:.1f}; {told['rounds']} rounds in turn, "
-            f"medians ± half the distance of lowest and highest.{busy}")
+            f"medians ± half the distance of lowest and highest (the lowest). One thread: processor time; two: wall time.{busy}")
 
 
 def cell(values):
     if not values:
         return ""
     median, spread = median_and_spread(values)
-    return f"{number(median)} ±{100 * spread:.0f} %"
+    return f"{number(median)} ±{100 * spread:.0f} % ({number(min(values))})"
 
 
 def named(shape):
@@ -71,7 +71,7 @@ def binding(told):
     figures, versions = Figures(told["rows"]), dict(told["versions"])
     machine, date, load = versions.pop("machine"), versions.pop("date"), versions.pop("load_average_at_start", 0)
     parts = [f"{date}, {machine}; {', '.join(f'{name} {version}' for name, version in versions.items())}; load average when it began: {load:.1f}; "
-             f"{told['rounds']} rounds in turn, medians ± half the distance of lowest and highest."]
+             f"{told['rounds']} rounds in turn, medians ± half the distance of lowest and highest (the lowest)."]
     for section in dict.fromkeys(row["section"] for row in told["rows"]):
         rows = [row for row in told["rows"] if row["section"] == section]
         columns = sorted({(row["keys"], row["threads"]) for row in rows})
