@@ -34,16 +34,17 @@ class Batch {
 
   void Add(const rl_request* at, uint32_t stride, rl_decision* out) noexcept {
     if (count_ == kChunk || kAttributes - attributes_ < kMaxAttributes) Decide();
-    Request question;
-    if (const rl_status status = Read(at, stride, question)) {
-      Give(NoAnswer(status), out, out_size_);
-      return;
+    Request& question = questions_[count_];
+    if (!ReadPlainRequest(at, question)) {
+      question = Request();
+      if (const rl_status status = Read(at, stride, question)) {
+        Give(NoAnswer(status), out, out_size_);
+        return;
+      }
+      attributes_ += question.identity.attributes.size();
     }
-    attributes_ += question.identity.attributes.size();
     states_instant_[count_] = question.now_ns != 0;
     if (question.now_ns == 0) question.now_ns = now_ns_;
-    questions_[count_] = question;
-    answers_[count_] = Decision{};
     places_[count_] = out;
     ++count_;
   }
@@ -131,6 +132,19 @@ void Deliver(void* self, const Decision& decision) {
 }  // namespace ratel::capi
 
 rl_status rl_allow(rl_registry* registry, const rl_request* request, rl_decision* out, rl_error* err) {
+  const ErrorOut own(err);
+  Request plain;
+  if (IsUsable(out) && own.usable() && IsLive(registry) && ReadPlainRequest(request, plain)) [[likely]] {
+    // The engine does not throw and fills it whatever comes: no guard, no clearing.
+    Room<Decision, 1> room;
+    const Status status = registry->engine->Allow(plain, room[0]);
+    if (status == Status::kOk) [[likely]] {
+      GiveDecision(room[0], out, out->struct_size);
+      return RL_OK;
+    }
+    Give(NoAnswer(ToC(status)), out);
+    return FailToDecide(status, plain, nullptr, own);
+  }
   return GuardDecision(out, err, [&](const ErrorOut& error, Decision& decision) {
     return AskEngine(registry, request, error,
                      [&](Registry& engine, const Request& question) { return engine.Allow(question, decision); });

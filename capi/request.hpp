@@ -7,6 +7,7 @@
 #include <span>
 #include <type_traits>
 
+#include "bytes.hpp"
 #include "guard.hpp"
 #include "limiter/request.hpp"
 #include "ratel/rl.h"
@@ -35,12 +36,41 @@ class Room {
   };
 };
 
+constexpr bool IsCost(int64_t cost) noexcept { return cost >= 1 || cost == RL_COST_OF_RULE; }
+
+/// Whether all of some texts are IsBytes; may say no when a size is just about too large.
+template <class... Texts>
+constexpr bool AreBytes(const Texts&... texts) noexcept {
+  return ((texts.data != nullptr || texts.size == 0) && ...) && (texts.size | ...) < kMaxBytes;
+}
+
+/// ReadRequest for what almost every caller sends: a struct of our size without attributes, and without a fault. False when it is not so.
+inline bool ReadPlainRequest(const rl_request* in, Request& out) noexcept {
+  if (in == nullptr || SizeProblem(in) != nullptr || in->struct_size != sizeof *in) return false;
+  if ((in->flags | in->attribute_count) != 0 || (in->rule == 0 && in->key.size != 0) || !IsCost(in->cost) ||
+      in->now_ns > RL_NOW_MAX_NS ||
+      !AreBytes(in->method, in->path, in->user, in->api_key, in->ip, in->key, in->idempotency_id))
+    return false;
+  out.now_ns = in->now_ns;
+  out.cost = in->cost;
+  out.rule = in->rule;
+  out.method = View(in->method);
+  out.path = View(in->path);
+  out.identity.user = View(in->user);
+  out.identity.api_key = View(in->api_key);
+  out.identity.ip = View(in->ip);
+  out.identity.key = View(in->key);
+  out.identity.has_key = in->key.size != 0;
+  out.identity.attributes = {};
+  out.idempotency_id = View(in->idempotency_id);
+  return true;
+}
+
 /// Checks a request and puts it into the engine's words. Its bytes are borrowed, its attributes go to the front of
 /// `room`, which has to hold kMaxAttributes.
 rl_status ReadRequest(const rl_request& in, std::span<AttributeView> room, Request& out,
                       const ErrorOut& error) noexcept;
 
-constexpr bool IsCost(int64_t cost) noexcept { return cost >= 1 || cost == RL_COST_OF_RULE; }
 rl_status CheckCost(int64_t cost, const ErrorOut& error) noexcept;
 rl_status CheckNow(uint64_t now_ns, const ErrorOut& error) noexcept;
 

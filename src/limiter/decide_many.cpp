@@ -77,12 +77,16 @@ void Registry::Impl::AllowManyHere(std::span<const Request> requests, uint64_t c
       Decision& answer = out[next];
       MatchedRules rules;
       Status status = Validate(request, clock_ns);
-      if (status == Status::kOk) status = FindRules(*snapshot, request, rules);
+      const CompiledRule* rule = status == Status::kOk ? SingleById(*snapshot, request.rule) : nullptr;
+      if (status == Status::kOk && rule == nullptr) {
+        status = FindRules(*snapshot, request, rules);
+        rule = SingleOf(*snapshot, rules);
+      }
       if (status != Status::kOk) {
         Refuse(status, answer);
         continue;
       }
-      if (const CompiledRule* rule = SingleOf(*snapshot, rules)) {
+      if (rule != nullptr) {
         const KeyBuilder builder(hasher, request.identity, snapshot->set().ipv6_prefix);
         PendingHere& item = pending.Add();
         item.index = next;

@@ -69,9 +69,8 @@ Verdict VerdictOf(const Snapshot& snapshot, const MatchedRules& rules) noexcept 
   return limits ? Verdict::kAskLimits : Verdict::kUnlimited;
 }
 
-const VersionedNumbers* HashValue(const CompiledLimit& limit, const KeyBuilder& builder, Hash128& value,
-                                  bool& unknown_client) noexcept {
-  if (limit.plain_kind != 0 && builder.PlainHash(limit.plain_kind, value)) return &limit.base;
+const VersionedNumbers* HashAnyValue(const CompiledLimit& limit, const KeyBuilder& builder, Hash128& value,
+                                     bool& unknown_client) noexcept {
   const BuiltKey key = builder.Build(limit.source->scope, !limit.overrides.empty());
   value = key.hash;
   unknown_client |= key.unknown_client;

@@ -71,8 +71,13 @@ void NameCharges(const KeyedHasher& hasher, const Snapshot& snapshot, const Requ
                  std::span<Charge> charges, std::span<const LimitUse> uses, std::string& names);
 
 /// The hash of the value that a limit counts, without the limit's salt; the rest as FillCharge.
-const VersionedNumbers* HashValue(const CompiledLimit& limit, const KeyBuilder& builder, Hash128& value,
-                                  bool& unknown_client) noexcept;
+const VersionedNumbers* HashAnyValue(const CompiledLimit& limit, const KeyBuilder& builder, Hash128& value,
+                                     bool& unknown_client) noexcept;
+inline const VersionedNumbers* HashValue(const CompiledLimit& limit, const KeyBuilder& builder, Hash128& value,
+                                         bool& unknown_client) noexcept {
+  if (limit.plain_kind != 0 && builder.PlainHash(limit.plain_kind, value)) return &limit.base;
+  return HashAnyValue(limit, builder, value, unknown_client);
+}
 
 /// What tells a request with an idempotency id from every other: the id, and what it charges where and under which numbers. Nothing without one.
 std::optional<Hash128> IdOf(const KeyedHasher& hasher, const Request& request,

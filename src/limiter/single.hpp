@@ -12,6 +12,13 @@ inline const CompiledRule* SingleOf(const Snapshot& snapshot, const MatchedRules
   return rule.single ? &rule : nullptr;
 }
 
+/// The rule when it has that id and a single limit; else nullptr.
+inline const CompiledRule* SingleById(const Snapshot& snapshot, uint32_t id) noexcept {
+  if (id == 0) return nullptr;
+  const CompiledRule* rule = snapshot.ById(id);
+  return rule != nullptr && rule->single ? rule : nullptr;
+}
+
 // Both inlined by force: they hand each other more values than there are registers for arguments.
 [[gnu::always_inline]] inline Status Registry::Impl::SpendSingle(const Snapshot& snapshot, const CompiledRule& rule,
                                                                  const VersionedNumbers& numbers, Hash128 value,

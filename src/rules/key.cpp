@@ -7,8 +7,8 @@ namespace {
 
 /// What a value is: its kind for the hash, and as one of several the byte in front of it. Stored state depends on these: never renumber.
 enum class Tag : uint8_t {
-  kUser = 1,
-  kApiKey = 2,
+  kUser = KeyBuilder::kPlainUser,
+  kApiKey = KeyBuilder::kPlainApiKey,
   kAddress = 3,
   kGlobal = 4,
   kAttribute = 5,
@@ -180,19 +180,6 @@ BuiltKey KeyBuilder::Build(const Scope& scope, bool with_override_value) const n
   }
   built.hash = composite.Finish();
   return built;
-}
-
-uint8_t KeyBuilder::PlainKind(ScopePart part) noexcept {
-  if (part == ScopePart::kUser) return static_cast<uint8_t>(Tag::kUser);
-  return part == ScopePart::kApiKey ? static_cast<uint8_t>(Tag::kApiKey) : 0;
-}
-
-bool KeyBuilder::PlainHash(uint8_t kind, Hash128& out) const noexcept {
-  std::string_view bytes = kind == static_cast<uint8_t>(Tag::kUser) ? identity_.user : identity_.api_key;
-  if (identity_.has_key) bytes = identity_.key;
-  if (bytes.empty()) return false;
-  out = hasher_.OfKind(kind, bytes);
-  return true;
 }
 
 std::string KeyBuilder::Readable(const Scope& scope) const {

@@ -51,9 +51,20 @@ class KeyBuilder {
   /// `with_override_value` false leaves override_value empty, which spares an ip scope the text.
   BuiltKey Build(const Scope& scope, bool with_override_value = true) const noexcept;
   /// The kind, for KeyedHasher::OfKind, of a part whose value is hashed as it is given: user and api_key. 0 = another part.
-  static uint8_t PlainKind(ScopePart part) noexcept;
+  static constexpr uint8_t PlainKind(ScopePart part) noexcept {
+    if (part == ScopePart::kUser) return kPlainUser;
+    return part == ScopePart::kApiKey ? kPlainApiKey : 0;
+  }
+  static constexpr uint8_t kPlainUser = 1;
+  static constexpr uint8_t kPlainApiKey = 2;
   /// Build's hash for a scope of one such part. False when its value is not given: then it takes Build to tell.
-  bool PlainHash(uint8_t kind, Hash128& out) const noexcept;
+  bool PlainHash(uint8_t kind, Hash128& out) const noexcept {
+    std::string_view bytes = kind == kPlainUser ? identity_.user : identity_.api_key;
+    if (identity_.has_key) bytes = identity_.key;
+    if (bytes.empty()) return false;
+    out = hasher_.OfKind(kind, bytes);
+    return true;
+  }
   /// "user=alice,ip=192.0.2.1": for explain and for readable keys; bytes that are not printable ASCII (and '%', ',', '=') as %XX.
   std::string Readable(const Scope& scope) const;
 

@@ -1,7 +1,7 @@
 // The short ways that almost every request takes: keys that are held, with states of two words, under the numbers in force. What is otherwise is left
 // to the long way in memory_storage.cpp, with nothing done.
 //
-// Whole functions are inlined into them: a step's state and outcome then stay in registers.
+// Whoever calls them has everything inlined: a step's state and outcome then stay in registers.
 #pragma once
 
 #include <array>
@@ -50,7 +50,7 @@ inline void WriteHeld(Table& table, const HeldState& held, const Numbers& number
 
 /// One limit, to spend. False: the long way.
 template <class AnyCharge>
-[[gnu::flatten]] bool SpendHeld(Table& table, const AnyCharge& charge, Micros now, Outcome& outcome) noexcept {
+bool SpendHeld(Table& table, const AnyCharge& charge, Micros now, Outcome& outcome) noexcept {
   const Numbers& numbers = *charge.numbers;
   const Tick tick = numbers.TickOf(now);
   for (;;) {

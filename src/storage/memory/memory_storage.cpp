@@ -270,12 +270,8 @@ class MemoryStorage final : public Storage {
     return Status::kInternal;
   }
 
-  Status SpendSingle(const SingleCharge& single, Micros now, Outcome& outcome) noexcept override {
-    if (SpendHeld(table_, single, now, outcome)) return Status::kOk;
-    Charge charge = single.Whole();
-    const Status status = SpendAny(charge, now);
-    outcome = charge.outcome;
-    return status;
+  [[gnu::flatten]] Status SpendSingle(const SingleCharge& single, Micros now, Outcome& outcome) noexcept override {
+    return SpendHeld(table_, single, now, outcome) ? Status::kOk : SpendAny(single, now, outcome);
   }
 
   void Prefetch(Hash128 key) const noexcept override { table_.Prefetch(Tag::Of(key)); }
@@ -303,12 +299,19 @@ class MemoryStorage final : public Storage {
     }
   }
 
-  Status SpendOne(Charge& charge, Micros now) noexcept {
+  [[gnu::flatten]] Status SpendOne(Charge& charge, Micros now) noexcept {
     return SpendHeld(table_, charge, now, charge.outcome) ? Status::kOk : SpendAny(charge, now);
   }
 
+  [[gnu::noinline]] Status SpendAny(const SingleCharge& single, Micros now, Outcome& outcome) noexcept {
+    Charge charge = single.Whole();
+    const Status status = SpendAny(charge, now);
+    outcome = charge.outcome;
+    return status;
+  }
+
   /// The long way, for whatever there is.
-  Status SpendAny(Charge& charge, Micros now) noexcept {
+  [[gnu::noinline]] Status SpendAny(Charge& charge, Micros now) noexcept {
     Cell cell;
     cell.Begin(charge, now);
     for (;;) {

@@ -95,7 +95,7 @@ class Table {
     return reach == 0 ? Place() : FindAway(page, tag, reach);
   }
   /// The same for an entry that is not in its home line.
-  Place FindAway(uint64_t page, Tag tag, unsigned reach) const noexcept;
+  [[gnu::noinline]] Place FindAway(uint64_t page, Tag tag, unsigned reach) const noexcept;
   uint64_t LockPageOf(Tag tag) noexcept;
   bool PutInto(uint64_t page, const Entry& entry, Micros now, bool only_dead, bool& took_empty,
                FreedRings& freed) noexcept;
