@@ -47,6 +47,7 @@ inline const CompiledRule* SingleById(const Snapshot& snapshot, uint32_t id) noe
   out.reason = Reason::kNone;
   out.shadow_denied = false;
   out.peeked = false;
+  out.no_flag = 0;
   out.rule = rule.id;
   out.limit_count = 1;
   out.generation = snapshot.generation();

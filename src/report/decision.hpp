@@ -31,6 +31,7 @@ struct Decision {
   Reason reason = Reason::kNone;
   bool shadow_denied : 1 = false;
   bool peeked : 1 = false;
+  uint8_t no_flag : 6 = 0;  ///< the rest of the border's byte
   uint32_t rule = 0;
   uint32_t limit_id = 0;
   uint32_t limit_count = 0;

@@ -192,6 +192,62 @@ static void a_known_rule_and_a_key(void **state) {
   rl_registry_destroy(registry);
 }
 
+/* Leaves what the next call finds where it puts its own variables. */
+static __attribute__((noinline)) void fill_stack(int byte) {
+  volatile char room[32768];
+  for (size_t i = 0; i < sizeof room; ++i) room[i] = (char)byte;
+}
+
+#define EVERY_KIND                                                                                                  \
+  "rules: [{name: orders, path: /orders, scope: user, limit: 2, window: 1s}, {name: no, path: /no, action: block}," \
+  " {name: free, path: /free, action: unlimited}, {name: two, path: /two, limits: [{name: each, scope: user,"       \
+  " limit: 3, window: 1s}, {name: log, scope: global, algorithm: sliding_log, limit: 4, window: 1m, shadow: true}]}]"
+
+/* Answers to the same questions, on a registry of its own; every byte of them. */
+static void answer_all(int byte, rl_decision *answers, size_t count) {
+  static const char *const paths[] = {"/orders", "/no", "/free", "/two", "/none"};
+  rl_registry *registry = registry_of(EVERY_KIND);
+  const uint32_t rule = rl_rule_at(registry, 0);
+  rl_request requests[5];
+  for (size_t i = 0; i < count; ++i) {
+    memset(&answers[i], byte, sizeof answers[i]);
+    answers[i].struct_size = sizeof answers[i];
+  }
+  for (size_t i = 0; i < 5; ++i) {
+    requests[i] = (rl_request)RL_REQUEST_INIT;
+    requests[i].now_ns = START;
+    requests[i].path = (rl_str){paths[i], strlen(paths[i])};
+    requests[i].user = BYTES("ann");
+  }
+  size_t n = 0;
+  for (size_t round = 0; round < 3; ++round) {
+    for (size_t i = 0; i < 5; ++i) {
+      fill_stack(byte);
+      assert_int_equal(RL_OK, rl_allow(registry, &requests[i], &answers[n++], NULL));
+    }
+    fill_stack(byte);
+    assert_int_equal(RL_OK, rl_allow_rule(registry, rule, "bob", 3, 1, START, &answers[n++]));
+    fill_stack(byte);
+    assert_int_equal(RL_OK, rl_allow_many(registry, requests, 5, &answers[n], NULL));
+    n += 5;
+    fill_stack(byte);
+    assert_int_equal(RL_OK, rl_peek(registry, &requests[3], &answers[n++], NULL));
+  }
+  fill_stack(byte);
+  assert_int_equal(RL_E_NOT_FOUND, rl_allow_rule(registry, rule + 1000, "ann", 3, 1, START, &answers[n++]));
+  assert_int_equal(count, n);
+  rl_registry_destroy(registry);
+}
+
+static void nothing_of_the_stack_gets_into_an_answer(void **state) {
+  (void)state;
+  rl_decision zeros[37];
+  rl_decision ones[37];
+  answer_all(0, zeros, 37);
+  answer_all(0xff, ones, 37);
+  for (size_t i = 0; i < 37; ++i) assert_memory_equal(&zeros[i], &ones[i], sizeof zeros[i]);
+}
+
 #define TWO_LIMITS                                                                                  \
   "rules: [{name: orders, path: /orders, limits: [{name: each, scope: user, limit: 3, window: 1s}," \
   " {name: all, scope: global, algorithm: fixed_window, limit: 4, window: 1m}]}]"
@@ -494,6 +550,7 @@ int main(void) {
       cmocka_unit_test(a_cost_below_one_is_no_question),
       cmocka_unit_test(a_rule_s_own_cost),
       cmocka_unit_test(a_known_rule_and_a_key),
+      cmocka_unit_test(nothing_of_the_stack_gets_into_an_answer),
       cmocka_unit_test(several_limits_all_or_nothing),
       cmocka_unit_test(a_shadow_never_denies),
       cmocka_unit_test(actions_and_requests_without_a_rule),
