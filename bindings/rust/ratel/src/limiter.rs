@@ -127,7 +127,7 @@ impl Limiter {
         let status =
             unsafe { sys::rl_allow_rule(self.raw(), rule.0, raw.data, raw.size, cost, 0, out.as_mut_ptr().cast()) };
         if status != sys::RL_OK {
-            return Err(self.why(&Request::for_rule(rule).key(key).cost(cost), status));
+            return Err(self.why_rule(rule, key, cost, status));
         }
         // SAFETY: written by the engine.
         Ok(unsafe { out.assume_init() })
@@ -160,6 +160,13 @@ impl Limiter {
     /// Nothing is spent, and neither clock nor storage is asked.
     pub fn refusal(&self, request: &Request<'_>, decision: &Decision) -> Option<Error> {
         (decision.0.status != sys::RL_OK).then(|| self.why(request, decision.0.status))
+    }
+
+    /// [`why`](Limiter::why) for [`allow_rule`](Limiter::allow_rule), which has made no request.
+    #[cold]
+    #[inline(never)]
+    fn why_rule(&self, rule: RuleId, key: &[u8], cost: i64, status: sys::rl_status) -> Error {
+        self.why(&Request::for_rule(rule).key(key).cost(cost), status)
     }
 
     /// Why a request was refused by a call that has no message of its own.
