@@ -2,14 +2,10 @@
 //! other.
 
 use crate::decide::limiter;
-use crate::measure::Options;
+use crate::measure::{Options, Report, Runner, asking};
 use ratel::{Limiter, Request, Rules};
 use ratel_sys as sys;
-use std::hint::black_box;
 use std::ptr::null_mut;
-use std::time::Instant;
-
-const CALLS: u32 = 2000;
 
 /// The same rules as [`limiter`] makes, by C alone.
 struct Registry(*mut sys::rl_registry);
@@ -17,6 +13,9 @@ struct Registry(*mut sys::rl_registry);
 fn lend(text: &str) -> sys::rl_str {
     sys::rl_str { data: text.as_ptr().cast(), size: text.len() as u64 }
 }
+
+// SAFETY: rl.h lets any thread use a registry.
+unsafe impl Sync for Registry {}
 
 impl Registry {
     fn new(rules: &str) -> Self {
@@ -55,43 +54,31 @@ impl Drop for Registry {
     }
 }
 
-pub fn run(options: &Options) {
+pub fn run(options: &Options, report: &mut Report) {
     let text = "{version: 1, max_keys: 1, default: {name: d, scope: user, algorithm: token_bucket, limit: 2147483647, window: 1h}}";
-    let c = Registry::new(text);
-    let l = limiter("token_bucket", 1);
+    let (c, other) = (Registry::new(text), Registry::new(text));
+    let (l, m) = (limiter("token_bucket", 1), Limiter::new(Rules::text(text, "rules")).expect("rules"));
     let rule = l.rule_id("d").expect("the rule");
-    let other = Limiter::new(Rules::text(text, "rules")).expect("rules");
-    println!("\nthe wrapper, ns per call of one key            C       Rust  difference of medians");
-    let request = |key: &str| other.allow(&Request::new("GET", "/").user(key)).expect("an answer").allowed();
-    compare(options, "allow", |key| c.allow(key), request);
-    let by_rule = |key: &str| l.allow_rule(rule, key, 1).expect("an answer").allowed();
-    compare(options, "allow_rule", |key| c.allow_rule(1, key), by_rule);
-}
-
-fn compare(options: &Options, name: &str, c: impl Fn(&str) -> bool, rust: impl Fn(&str) -> bool) {
-    let block = |ask: &dyn Fn() -> bool| {
-        let begin = Instant::now();
-        assert!(ask(), "denied");
-        begin.elapsed().as_nanos() as f64 / f64::from(CALLS)
+    let key = "alice";
+    let mut runners = Vec::new();
+    let mut add = |name: &str, ask: Box<dyn Fn() -> bool + Sync>| {
+        if options.wants(name) {
+            let row = report.row("wrapper", name, 1, 1);
+            runners.push(Runner::new(row, asking(1, 1, move |_| usize::from(ask()))));
+        }
     };
-    let c_block = || (0..CALLS).all(|_| c(black_box("alice")));
-    let rust_block = || (0..CALLS).all(|_| rust(black_box("alice")));
-    let (mut of_c, mut of_rust) = (Vec::new(), Vec::new());
-    let begin = Instant::now();
-    while begin.elapsed().as_millis() < u128::from(options.milliseconds) * 2 {
-        of_c.push(block(&c_block));
-        of_rust.push(block(&rust_block));
-    }
-    let median = |of: &mut Vec<f64>| {
-        of.sort_by(f64::total_cmp);
-        of[of.len() / 2]
-    };
-    let (of_c, of_rust) = (median(&mut of_c), median(&mut of_rust));
-    println!("{name:40} {of_c:8.1} {of_rust:10.1} {:8.1}", of_rust - of_c);
+    add("rl_allow", Box::new(move || c.allow(key)));
+    add(
+        "ratel allow",
+        Box::new(move || m.allow(&Request::new("GET", "/").user(key)).is_ok_and(|decision| decision.allowed())),
+    );
+    add("rl_allow_rule", Box::new(move || other.allow_rule(1, key)));
+    add("ratel allow_rule", Box::new(move || l.allow_rule(rule, key, 1).is_ok_and(|decision| decision.allowed())));
+    report.measure(options, runners);
 }
 
 #[cfg(test)]
 #[test]
 fn every_row_runs() {
-    run(&Options { milliseconds: 1, max_keys: 1 });
+    run(&Options { rounds: 1, block: 1, max_keys: 1, only: None }, &mut Report::new(1));
 }
