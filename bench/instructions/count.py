@@ -14,7 +14,7 @@ import tempfile
 
 BUDGET = pathlib.Path(__file__).resolve().parent / "budget.json"
 COUNT = 2000
-PER_CALL = {"allow_many": 32}
+PER_CALL = {"allow_many": 32, "allow_many_rule": 32}
 NEVER_ALLOWED = {"allow_rule_denied"}
 
 

@@ -80,7 +80,7 @@ enum call { ALLOW, ALLOW_RULE, ALLOW_MANY, ALLOW_HTTP };
 
 static enum call call_of(const char *name) {
   if (strncmp(name, "allow_rule", 10) == 0) return ALLOW_RULE;
-  if (strcmp(name, "allow_many") == 0) return ALLOW_MANY;
+  if (strncmp(name, "allow_many", 10) == 0) return ALLOW_MANY;
   return strcmp(name, "allow_http") == 0 ? ALLOW_HTTP : ALLOW;
 }
 
@@ -106,6 +106,10 @@ int main(int argc, char **argv) {
   const enum call call = call_of(name);
   long allowed = 0;
   for (int i = 0; i < KEYS; ++i) requests[i] = request_of(i, START);
+  for (int i = 0; i < KEYS && strcmp(name, "allow_many_rule") == 0; ++i) {
+    requests[i].rule = rule;
+    requests[i].key = requests[i].user;
+  }
   for (int i = 0; i < BATCH; ++i) answers[i] = decision;
   for (long i = 0; i < count; ++i) {
     const int key = denied ? 0 : (int)(i % KEYS);
