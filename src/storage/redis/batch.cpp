@@ -20,16 +20,19 @@ std::string_view TermsOf(const Call& call) noexcept { return std::string_view(ca
 
 bool Gathered::full() const noexcept { return calls_.size() >= kMostWaiting; }
 
+void Gathered::Add(CallPtr call) {
+  keys_.push_back(call->operation->charges.front().key);
+  calls_.push_back(std::move(call));
+}
+
 bool Gathered::Touches(const Call& call) const noexcept {
-  if (call.operation == nullptr) return false;
-  return std::ranges::any_of(calls_, [&](const CallPtr& waiting) {
-    if (waiting->ended()) return false;
-    const Hash128& key = waiting->operation->charges.front().key;
-    return std::ranges::any_of(call.operation->charges, [&](const Charge& charge) { return charge.key == key; });
-  });
+  if (keys_.empty() || call.operation == nullptr) return false;
+  return std::ranges::any_of(call.operation->charges,
+                             [&](const Charge& charge) { return std::ranges::find(keys_, charge.key) != keys_.end(); });
 }
 
 std::vector<std::vector<CallPtr>> Gathered::Take() {
+  keys_.clear();
   std::vector<CallPtr> calls = std::exchange(calls_, {});
   std::erase_if(calls, [](const CallPtr& call) { return call->ended(); });
   const auto by_slot = [](const CallPtr& a, const CallPtr& b) { return a->slot < b->slot; };
@@ -43,6 +46,7 @@ std::vector<std::vector<CallPtr>> Gathered::Take() {
 }
 
 void Gathered::Close(Status status) noexcept {
+  keys_.clear();
   for (const CallPtr& call : std::exchange(calls_, {})) call->End(status);
 }
 

@@ -25,7 +25,7 @@ class Gathered {
 
   /// Whether a call waits here; else it goes out by itself.
   bool Takes(const Call& call) const noexcept { return most_ > 1 && call.plain && !call.asking; }
-  void Add(CallPtr call) { calls_.push_back(std::move(call)); }
+  void Add(CallPtr call);
   bool empty() const noexcept { return calls_.empty(); }
   bool full() const noexcept;
   /// Whether a call has a key in common with what waits.
@@ -38,6 +38,7 @@ class Gathered {
  private:
   const size_t most_;
   std::vector<CallPtr> calls_;
+  std::vector<Hash128> keys_;  ///< theirs, close together: each call that goes out by itself looks through them
 };
 
 /// EVALSHA of batch.lua for some calls, at least one.
