@@ -116,6 +116,7 @@ void Leases::Paid(const Hash128& key, std::unique_ptr<Lease> lease) noexcept {
   Entry* entry = set.Find(key);
   entry->paying = false;
   entry->block = lease->left;
+  EndsNotBefore(EndOf(*lease));
   entry->lease = std::move(lease);
   out_.fetch_add(1, std::memory_order_relaxed);
   PaymentEnds();
@@ -163,8 +164,24 @@ void Leases::EndWhere(Ends ends) noexcept {
   }
 }
 
+int64_t Leases::EndOf(const Lease& lease) noexcept { return (lease.paid + lease.life).time_since_epoch().count(); }
+
+void Leases::EndsNotBefore(int64_t end) noexcept {
+  int64_t first = first_end_.load(std::memory_order_relaxed);
+  while (end < first && !first_end_.compare_exchange_weak(first, end, std::memory_order_relaxed)) {
+  }
+}
+
 void Leases::EndExpired(std::chrono::steady_clock::time_point now) noexcept {
-  EndWhere([now](const Lease& lease) { return now - lease.paid >= lease.life; });
+  const int64_t instant = now.time_since_epoch().count();
+  if (instant < first_end_.load(std::memory_order_relaxed)) return;
+  // Forgotten first: a block that comes to a place after it was looked at brings its own end.
+  first_end_.store(INT64_MAX, std::memory_order_relaxed);
+  EndWhere([&](const Lease& lease) {
+    if (EndOf(lease) <= instant) return true;
+    EndsNotBefore(EndOf(lease));
+    return false;
+  });
 }
 
 void Leases::EndOthers(uint64_t generation) noexcept {

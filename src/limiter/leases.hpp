@@ -130,8 +130,12 @@ class Leases {
   void PaymentEnds() noexcept;
   template <class Ends>
   void EndWhere(Ends ends) noexcept;
+  static int64_t EndOf(const Lease& lease) noexcept;
+  void EndsNotBefore(int64_t end) noexcept;
 
   std::unique_ptr<Set[]> sets_;
+  /// No block's life is over before this, by the steady clock: until then nobody has to look at all places.
+  std::atomic<int64_t> first_end_{INT64_MAX};
   std::atomic<size_t> out_{0};
   std::mutex ended_mutex_;
   std::unique_ptr<Lease> ended_;

@@ -1,7 +1,10 @@
 // local_tier: leases. Units that were paid for in advance are never more than the limit, and what is not used comes back.
 #include <array>
+#include <chrono>
+#include <memory>
 #include <vector>
 
+#include "limiter/leases.hpp"
 #include "tests/limiter/support.hpp"
 
 namespace ratel::test {
@@ -230,6 +233,55 @@ TEST(Leases, AreUsedUpWhileTheStoreFailsAndThenTheShareDecides) {
     EXPECT_TRUE(fell_back || d.source == Source::kLeased);
   }
   EXPECT_TRUE(fell_back);
+}
+
+/// Pays for a block of `key` that lives from `paid` for so long.
+void PayFor(Leases& leases, uint64_t key, std::chrono::steady_clock::time_point paid, std::chrono::seconds life) {
+  Numbers numbers;
+  numbers.capacity = 1'000;
+  Charge charge;
+  charge.cost = 1;
+  charge.numbers = &numbers;
+  const LeaseTerms terms{100, 1'000'000};
+  const Instants instants{1, 1};
+  for (int i = 0; i < 5; ++i) {
+    if (leases.Take({key, key}, terms, instants, {&charge, 1}).way != Leases::Turn::Way::kPay) continue;
+    auto lease = std::make_unique<Lease>();
+    lease->left = key;
+    lease->paid = paid;
+    lease->life = life;
+    leases.Paid({key, key}, std::move(lease));
+    return;
+  }
+  ADD_FAILURE() << "never hot";
+}
+
+/// Units of the next block that has ended; 0 when there is none.
+uint64_t NextEnded(Leases& leases) {
+  const std::unique_ptr<Lease> lease = leases.TakeEnded();
+  return lease == nullptr ? 0 : lease->left;
+}
+
+TEST(Leases, EndInTheOrderOfTheirEndsWhateverWasPaidFirst) {
+  using std::chrono::seconds;
+  const std::chrono::steady_clock::time_point start(seconds(1'000));
+  Leases leases;
+  PayFor(leases, 10, start, seconds(10));
+  PayFor(leases, 2, start, seconds(2));
+  leases.EndExpired(start + seconds(1));
+  EXPECT_EQ(NextEnded(leases), 0u);
+  leases.EndExpired(start + seconds(2));
+  EXPECT_EQ(NextEnded(leases), 2u);
+  EXPECT_EQ(NextEnded(leases), 0u);
+  // Paid for after a look at all, and over before the first.
+  PayFor(leases, 5, start + seconds(3), seconds(2));
+  leases.EndExpired(start + seconds(4));
+  EXPECT_EQ(NextEnded(leases), 0u);
+  leases.EndExpired(start + seconds(5));
+  EXPECT_EQ(NextEnded(leases), 5u);
+  leases.EndExpired(start + seconds(10));
+  EXPECT_EQ(NextEnded(leases), 10u);
+  EXPECT_EQ(leases.out(), 0u);
 }
 
 TEST(Leases, AResetForgetsThem) {
