@@ -106,12 +106,13 @@ def main():
         for load, told_load in (told or {"loads": {}})["loads"].items():
             write(f"{'redis' if 'second' in figure else 'redis-instructions'}-{load}", f"{title}: {told_load['what']}",
                   [(name, row[figure], name.startswith("ratel")) for name, row in told_load["rows"].items()])
-    for name in ("simulation", "simulation-1000"):
-        modes = of(name)
-        if modes:
+    for name in ("simulation", "simulation-1000", "simulation-10m"):
+        told = of(name)
+        if told:
+            who = f"{told['settings']['gateways']:,} gateways, {told['settings']['clients']:,} clients"
             for part in ("too_many", "too_few"):
-                write(f"{name}-{part.replace('_', '-')}", f"{part.replace('_', ' ').capitalize()}, percent of what is ideal",
-                      [(one["mode"], 100 * one[part] / one["ideal"], True) for one in modes])
+                write(f"{name}-{part.replace('_', '-')}", f"{part.replace('_', ' ').capitalize()}, percent of what is ideal: {who}",
+                      [(one["mode"], 100 * one[part] / one["ideal"], True) for one in told["modes"]])
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-// The time of this whole process: every clock that it or the engine reads tells the simulation's.
+// The time of a thread: every clock that it or the engine reads on it tells the simulation's.
 #pragma once
 
 #include <cstdint>
