@@ -1,7 +1,7 @@
 //! What a layer adds to a request in axum: the router is called as a service, without a network; and the processor time of
 //! a server without one, for its share. By the peer's address, all admitted.
 
-use crate::measure::{Options, Report, Runner};
+use crate::measure::{Options, Report, Runner, thread_time};
 use axum::body::Body;
 use axum::extract::ConnectInfo;
 use axum::http::{Request, StatusCode};
@@ -12,7 +12,6 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::Arc;
-use std::time::Instant;
 use tower::ServiceExt;
 use tower_governor::GovernorLayer;
 use tower_governor::governor::GovernorConfigBuilder;
@@ -60,13 +59,13 @@ fn layer(headers: &str) -> RateLimitLayer {
 
 async fn requests(router: &Router, calls: usize) -> f64 {
     let peer: SocketAddr = "192.0.2.1:80".parse().expect("an address");
-    let begin = Instant::now();
+    let begin = thread_time();
     for _ in 0..calls {
         let request = Request::get("/hello").extension(ConnectInfo(peer)).body(Body::empty()).expect("a request");
         let response = router.clone().oneshot(request).await.expect("infallible");
         assert_eq!(response.status(), StatusCode::OK);
     }
-    begin.elapsed().as_nanos() as f64 / calls as f64
+    (thread_time() - begin) / calls as f64
 }
 
 /// The program of a server of its own: it tells its address, and its thread's processor time whenever a line comes in.
