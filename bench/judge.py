@@ -37,14 +37,14 @@ class Judge:
 
 
 def plain(value):
-    return f"{value:,}" if isinstance(value, int) else number(value)
+    return f"{value:,}" if isinstance(value, int) else f"{value:.2g}" if 0 < value < 0.1 else number(value)
 
 
 def shown(measured):
     if measured is None:
         return "not measured"
     median, spread = measured
-    return number(median) + (f" ±{100 * spread:.0f} %" if spread else "")
+    return plain(median) + (f" ±{100 * spread:.0f} %" if spread else "")
 
 
 def verdict(measured, target, sense):
