@@ -44,7 +44,7 @@ def shown(measured):
     if measured is None:
         return "not measured"
     median, spread = measured
-    return plain(median) + (f" ±{100 * spread:.0f} %" if spread else "")
+    return plain(float(median)) + (f" ±{100 * spread:.0f} %" if spread else "")
 
 
 def verdict(measured, target, sense):
