@@ -72,6 +72,7 @@ void Registry::Impl::AllowManyHere(std::span<const Request> requests, uint64_t c
     ChargeBuffer buffer;
     FixedVector<PendingHere, kChunk> pending;
     FixedVector<Whole, kChunk> wholes;
+    FixedVector<Hash128, kChunk + kMaxChargesPerOperation> keys;
     for (; next < requests.size() && !pending.full(); ++next) {
       const Request& request = requests[next];
       Decision& answer = out[next];
@@ -92,7 +93,7 @@ void Registry::Impl::AllowManyHere(std::span<const Request> requests, uint64_t c
         item.index = next;
         item.rule = rule;
         item.numbers = HashValue(rule->limits[0], builder, item.value, item.unknown_client);
-        storage->Prefetch(item.value ^ rule->limits[0].salt);
+        keys.Add(item.value ^ rule->limits[0].salt);
         continue;
       }
       answer = Blank(*snapshot, InstantOf(request, clock_ns), rules, request);
@@ -110,11 +111,12 @@ void Registry::Impl::AllowManyHere(std::span<const Request> requests, uint64_t c
         continue;
       }
       whole.count = buffer.size() - whole.first;
-      for (const Charge& charge : buffer.charges.From(whole.first)) storage->Prefetch(charge.key);
+      for (const Charge& charge : buffer.charges.From(whole.first)) keys.Add(charge.key);
       PendingHere& item = pending.Add();
       item.index = next;
       item.whole = &whole;
     }
+    storage->Prefetch(keys.From(0));
     for (const PendingHere& item : pending) {
       Decision& answer = out[item.index];
       const uint64_t now_ns = InstantOf(requests[item.index], clock_ns);

@@ -118,8 +118,8 @@ class Storage {
     return status;
   }
 
-  /// A hint: a charge with this key follows soon.
-  virtual void Prefetch(Hash128) const noexcept {}
+  /// A hint: charges with these keys follow soon.
+  virtual void Prefetch(std::span<const Hash128>) const noexcept {}
 
   /// Several requests, decided in order; each is atomic on its own. `statuses` has one entry for each.
   virtual void ApplyMany(std::span<Operation> operations, std::span<Status> statuses) noexcept {

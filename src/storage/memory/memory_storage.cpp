@@ -274,7 +274,9 @@ class MemoryStorage final : public Storage {
     return SpendHeld(table_, single, now, outcome) ? Status::kOk : SpendAny(single, now, outcome);
   }
 
-  void Prefetch(Hash128 key) const noexcept override { table_.Prefetch(Tag::Of(key)); }
+  void Prefetch(std::span<const Hash128> keys) const noexcept override {
+    for (const Hash128 key : keys) table_.Prefetch(Tag::Of(key));
+  }
 
   Status EvictIdle(Micros cutoff, uint64_t& evicted) noexcept override {
     evicted = table_.Sweep(cutoff);

@@ -15,12 +15,13 @@ class PageSet {
   explicit PageSet(uint64_t pages)
       : memory_((pages + 63) / 64 * sizeof(std::atomic<uint64_t>)), words_(memory_.As<std::atomic<uint64_t>>()) {}
 
+  /// Who sees a page in it sees what was written before it was added.
   bool Has(uint64_t page) const noexcept {
-    return (words_[page / 64].load(std::memory_order_relaxed) >> page % 64 & 1) != 0;
+    return (words_[page / 64].load(std::memory_order_acquire) >> page % 64 & 1) != 0;
   }
   /// Writes only when it is not in it.
   void Add(uint64_t page) noexcept {
-    if (!Has(page)) words_[page / 64].fetch_or(uint64_t{1} << page % 64, std::memory_order_relaxed);
+    if (!Has(page)) words_[page / 64].fetch_or(uint64_t{1} << page % 64, std::memory_order_release);
   }
   void Remove(uint64_t page) noexcept {
     words_[page / 64].fetch_and(~(uint64_t{1} << page % 64), std::memory_order_relaxed);

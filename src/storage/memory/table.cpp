@@ -83,18 +83,15 @@ Table::Table(uint64_t max_keys, RingPool& rings)
       max_pages_(PagesFor(max_keys)),
       rings_(rings),
       line_memory_(max_pages_ * kLinesPerPage * sizeof(Line)),
-      depth_memory_(max_pages_),
       info_memory_(max_pages_ * sizeof(PageInfo)),
       lines_(line_memory_.As<Line>()),
-      depth_(depth_memory_.As<std::atomic<uint8_t>>()),
       info_(info_memory_.As<PageInfo>()),
+      in_use_(max_pages_),
       below_(max_pages_) {
-  depth_[0].store(1, std::memory_order_relaxed);
+  in_use_.Add(0);
 }
 
 // ---- Finding ----------------------------------------------------------------------------------------------------------------------
-
-void Table::Prefetch(Tag tag) const noexcept { __builtin_prefetch(LineAt(PageOf(tag), tag.home_line()), 1); }
 
 Place Table::FindAway(uint64_t page, Tag tag, unsigned reach) const noexcept {
   for (unsigned distance = 1; distance <= reach; ++distance) {
@@ -302,7 +299,7 @@ class Layout {
 }  // namespace
 
 bool Table::Split(uint64_t page, Micros now, FreedRings& freed) noexcept {
-  const unsigned depth = depth_[page].load(std::memory_order_relaxed) - 1u;
+  const unsigned depth = info_[page].depth;
   const uint64_t child = page | uint64_t{1} << depth;
   if (child >= max_pages_) return false;
 
@@ -342,8 +339,8 @@ bool Table::Split(uint64_t page, Micros now, FreedRings& freed) noexcept {
   info_[child].used.store(static_cast<uint16_t>(goes.count()), std::memory_order_relaxed);
   info_[page].used.store(static_cast<uint16_t>(stays.count()), std::memory_order_relaxed);
   used_.fetch_sub(dropped, std::memory_order_relaxed);
-  depth_[page].store(static_cast<uint8_t>(depth + 2), std::memory_order_release);
-  depth_[child].store(static_cast<uint8_t>(depth + 2), std::memory_order_release);
+  info_[page].depth = info_[child].depth = static_cast<uint16_t>(depth + 1);
+  in_use_.Add(child);
   const uint64_t mask = (uint64_t{2} << depth) - 1;
   uint64_t seen = page_mask_.load(std::memory_order_relaxed);
   while (seen < mask &&
@@ -368,7 +365,7 @@ bool Table::MakeRoom(uint64_t near_page, Micros now, bool spare_blank) noexcept 
   size_t cleared = 0;
   while (looked_at < pages && (all || candidates < kChoice)) {
     const uint64_t page = (first + looked_at++) & (pages - 1);
-    if (depth_[page].load(std::memory_order_acquire) == 0) continue;
+    if (!in_use_.Has(page)) continue;
     LockPage(page);
     const PageLock lock(*this, page);
     cleared += ClearDead(page, now, freed);
@@ -428,7 +425,7 @@ Table::Victim Table::FindVictim(uint64_t first_page, uint64_t pages) const noexc
   Victim best;
   for (uint64_t i = 0; i < pages; ++i) {
     const uint64_t page = (first_page + i) & mask;
-    if (depth_[page].load(std::memory_order_acquire) == 0) continue;
+    if (!in_use_.Has(page)) continue;
     for (size_t l = 0; l < kLinesPerPage; ++l) {
       Line* line = LineAt(page, l);
       const uint64_t header = line->StableHeader();
@@ -472,7 +469,7 @@ void Table::Erase(Tag tag) noexcept {
 uint64_t Table::Sweep(Micros cutoff) noexcept {
   uint64_t cleared = 0;
   for (uint64_t page = 0; page <= page_mask_.load(std::memory_order_acquire); ++page) {
-    if (depth_[page].load(std::memory_order_acquire) == 0) continue;
+    if (!in_use_.Has(page)) continue;
     FreedRings freed(rings_);
     LockPage(page);
     const PageLock lock(*this, page);

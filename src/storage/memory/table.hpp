@@ -48,7 +48,13 @@ class Table {
   Place Find(Tag tag) const noexcept { return FindIn(PageOf(tag), tag); }
   /// The same, and nothing found is proof.
   Place FindSurely(Tag tag) noexcept;
-  void Prefetch(Tag tag) const noexcept;
+  /// Asks for the home line and for the one where most of those lie that are not at home. Several calls in a row overlap; with other work between them
+  /// they do not: a prefetch waits for its page's address, and what comes after waits for it.
+  void Prefetch(Tag tag) const noexcept {
+    const uint64_t page = PageOf(tag);
+    __builtin_prefetch(LineAt(page, tag.home_line()), 1);
+    __builtin_prefetch(LineAt(page, tag.home_line() ^ 1), 1);
+  }
 
   /// Gives the tag a slot holding `entry`, unless it has one already (then nothing is written). Makes room by dropping states that equal "new" at
   /// `now`, else the entry nearest to expiry. Returns false when it was there already.
@@ -73,7 +79,7 @@ class Table {
   struct PageInfo {
     std::atomic<uint32_t> lock;
     std::atomic<uint16_t> used;
-    uint16_t unused;
+    uint16_t depth;  ///< tag bits that it is responsible for; under its lock
   };
   class PageLock;
   class FreedRings;
@@ -81,7 +87,7 @@ class Table {
 
   uint64_t PageOf(Tag tag) const noexcept {
     uint64_t page = tag.page_bits() & page_mask_.load(std::memory_order_acquire);
-    while (depth_[page].load(std::memory_order_acquire) == 0) page &= ~std::bit_floor(page);
+    while (!in_use_.Has(page)) page &= ~std::bit_floor(page);
     return page;
   }
   Line* LineAt(uint64_t page, size_t line) const noexcept { return lines_ + page * kLinesPerPage + line; }
@@ -117,11 +123,10 @@ class Table {
   const uint64_t max_pages_;
   RingPool& rings_;
   Mapping line_memory_;
-  Mapping depth_memory_;
   Mapping info_memory_;
   Line* const lines_;
-  std::atomic<uint8_t>* const depth_;  ///< tag bits that a page is responsible for, plus one; 0 = not in use yet
   PageInfo* const info_;
+  PageSet in_use_;                                   ///< a bit each, so that every decision finds it in the cache
   PageSet below_;                                    ///< pages that may hold a key below its limit
   alignas(128) std::atomic<uint64_t> page_mask_{0};  ///< of the deepest page there is
   alignas(128) std::atomic<uint64_t> used_{0};
