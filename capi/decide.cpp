@@ -35,7 +35,7 @@ class Batch {
   void Add(const rl_request* at, uint32_t stride, rl_decision* out) noexcept {
     if (count_ == kChunk || kAttributes - attributes_ < kMaxAttributes) Decide();
     Request& question = questions_[count_];
-    if (!ReadPlainRequest(at, question)) {
+    if (at->struct_size != stride || !ReadPlainRequest(at, question)) {
       question = Request();
       if (const rl_status status = Read(at, stride, question)) {
         Give(NoAnswer(status), out, out_size_);
@@ -43,17 +43,14 @@ class Batch {
       }
       attributes_ += question.identity.attributes.size();
     }
-    states_instant_[count_] = question.now_ns != 0;
-    if (question.now_ns == 0) question.now_ns = now_ns_;
     places_[count_] = out;
     ++count_;
   }
 
   void Decide() noexcept {
-    engine_.AllowMany(questions_.first(count_), answers_.first(count_));
+    engine_.AllowMany(questions_.first(count_), answers_.first(count_), clock_ns_);
     for (size_t i = 0; i < count_; ++i) {
       const Decision& answer = answers_[i];
-      if (answer.status == Status::kOk && !states_instant_[i]) now_ns_ = answer.now_ns;
       if (answer.status == Status::kOk) {
         GiveDecision(answer, places_[i], out_size_);
       } else {
@@ -69,7 +66,7 @@ class Batch {
 
   rl_status Read(const rl_request* at, uint32_t stride, Request& question) noexcept {
     const ErrorOut silent(nullptr);
-    if (at->struct_size != stride) return RL_E_ABI;
+    if (at->struct_size != stride) return RL_E_ABI;  // it lies where another's length says
     Input<rl_request> in;
     if (const rl_status status = in.Take(at, "requests", silent)) return status;
     return ReadRequest(*in, room_.from(attributes_), question, silent);
@@ -79,11 +76,10 @@ class Batch {
   const uint32_t out_size_;
   size_t count_ = 0;
   size_t attributes_ = 0;
-  uint64_t now_ns_ = 0;  // what the clock said for the first chunk, so that one instant serves all
+  uint64_t clock_ns_ = 0;  // so that one instant serves all chunks
   Room<Request, kChunk> questions_;
   Room<Decision, kChunk> answers_;
   Room<rl_decision*, kChunk> places_;
-  Room<bool, kChunk> states_instant_;
   Room<AttributeView, kAttributes> room_;
 };
 

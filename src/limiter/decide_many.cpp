@@ -44,10 +44,10 @@ struct PendingThere {
 
 }  // namespace
 
-void Registry::AllowMany(std::span<const Request> requests, std::span<Decision> out) noexcept {
+void Registry::AllowMany(std::span<const Request> requests, std::span<Decision> out, uint64_t& clock_ns) noexcept {
   // Read before anything is held: a clock of the host's may do as it likes.
-  const bool asks_clock = std::ranges::any_of(requests, [](const Request& request) { return request.now_ns == 0; });
-  const uint64_t clock_ns = asks_clock ? impl_->clock->NowNs() : 0;
+  if (clock_ns == 0 && std::ranges::any_of(requests, [](const Request& request) { return request.now_ns == 0; }))
+    clock_ns = impl_->clock->NowNs();
   if (impl_->local) return impl_->AllowManyHere(requests, clock_ns, out);
   if (impl_->storage->wants_names()) {
     const auto snapshot = impl_->current.Keep();
@@ -73,7 +73,8 @@ void Registry::Impl::AllowManyHere(std::span<const Request> requests, uint64_t c
     FixedVector<PendingHere, kChunk> pending;
     FixedVector<Whole, kChunk> wholes;
     FixedVector<Hash128, kChunk + kMaxChargesPerOperation> keys;
-    for (; next < requests.size() && !pending.full(); ++next) {
+    // Those that have too many limits take a place in `wholes` and none in `pending`.
+    for (; next < requests.size() && !pending.full() && !wholes.full(); ++next) {
       const Request& request = requests[next];
       Decision& answer = out[next];
       MatchedRules rules;

@@ -52,7 +52,12 @@ class Registry {
   Status Allow(const Request& request, Decision& out) noexcept;
   Status AllowRule(uint32_t rule, std::string_view key, int64_t cost, uint64_t now_ns, Decision& out) noexcept;
   /// out.size() == requests.size(); each decision carries its own status. One instant for all that state none.
-  void AllowMany(std::span<const Request> requests, std::span<Decision> out) noexcept;
+  void AllowMany(std::span<const Request> requests, std::span<Decision> out) noexcept {
+    uint64_t clock_ns = 0;
+    AllowMany(requests, out, clock_ns);
+  }
+  /// The same for a part of them: `clock_ns` is what the clock said for the parts before, 0 as long as it has not been asked.
+  void AllowMany(std::span<const Request> requests, std::span<Decision> out, uint64_t& clock_ns) noexcept;
   using Callback = void (*)(void* user, const Decision& decision);
   /// kOk: the callback runs exactly once. Anything else: never.
   Status AllowAsync(const Request& request, Callback callback, void* user) noexcept;

@@ -2,7 +2,7 @@
  * asynchronous answers. */
 #include <stdio.h>
 
-#include "support.h"
+#include "map_store.h"
 
 static rl_registry *limited(const char *algorithm, const char *numbers) {
   char rules[256];
@@ -432,6 +432,29 @@ static void many_of_a_later_version_lie_further_apart(void **state) {
   rl_registry_destroy(registry);
 }
 
+/* Where the elements lie the first one says: another that says otherwise is not one, also when it says what this library would. */
+static void many_of_two_lengths(void **state) {
+  (void)state;
+  struct {
+    rl_request now;
+    uint64_t tail[2];
+  } requests[3];
+  rl_decision answers[3];
+  memset(requests, 0, sizeof requests);
+  for (int i = 0; i < 3; ++i) {
+    const rl_decision empty = RL_DECISION_INIT;
+    requests[i].now = request_of("ann", START);
+    requests[i].now.struct_size = i == 1 ? sizeof(rl_request) : sizeof requests[0];
+    answers[i] = empty;
+  }
+  rl_registry *registry = registry_of(ORDERS);
+  assert_int_equal(RL_OK, rl_allow_many(registry, &requests[0].now, 3, answers, NULL));
+  assert_no_answer(&answers[1], RL_E_ABI);
+  assert_int_equal(4, answers[0].remaining);
+  assert_int_equal(3, answers[2].remaining);
+  rl_registry_destroy(registry);
+}
+
 static void many_with_many_attributes(void **state) {
   (void)state;
   rl_registry *registry =
@@ -503,6 +526,48 @@ static void see(void *user, const rl_decision *decision) {
   seen->decision = *decision;
 }
 
+static uint64_t milliseconds;
+static uint64_t slow_clock(void *self) {
+  (void)self;
+  ++reads;
+  return START + ++milliseconds * MILLISECOND;
+}
+
+/* An answer from a lease tells the instant of the payment, which is not that of the requests after it. */
+static void many_share_one_instant_beside_leases(void **state) {
+  (void)state;
+  const rl_clock clock = {sizeof clock, 0, NULL, slow_clock, NULL};
+  struct map_store map;
+  map_init(&map);
+  const rl_storage storage = map_storage(&map);
+  rl_config *config =
+      config_of("rules: [{name: o, path: /orders, scope: user, limit: 10000, window: 1m, local_tier: leases}]");
+  rl_registry *registry = NULL;
+  static rl_request requests[MANY];
+  static rl_decision answers[MANY];
+  milliseconds = 0;
+  assert_int_equal(RL_OK, rl_config_set_clock(config, &clock, NULL));
+  assert_int_equal(RL_OK, rl_config_set_storage(config, &storage, NULL));
+  assert_int_equal(RL_OK, rl_registry_create(config, &registry, NULL));
+  /* Until a block is there that was paid for some time ago and has enough in it. */
+  for (int leased = 0, i = 0; leased < 2 && i < 500; ++i) leased += ask(registry, "ann", 0).source == RL_SOURCE_LEASED;
+  for (int i = 0; i < MANY; ++i) {
+    const rl_decision empty = RL_DECISION_INIT;
+    requests[i] = request_of(i < 150 ? "ann" : "bob", 0);
+    answers[i] = empty;
+  }
+  reads = 0;
+  assert_int_equal(RL_OK, rl_allow_many(registry, requests, MANY, answers, NULL));
+  assert_int_equal(1, reads);
+  const uint64_t now_ns = START + milliseconds * MILLISECOND;
+  assert_int_equal(RL_SOURCE_LEASED, answers[0].source);
+  assert_true(answers[0].now_ns < now_ns);
+  assert_int_equal(RL_SOURCE_EXACT, answers[150].source);
+  assert_true(answers[150].now_ns == now_ns);
+  rl_registry_destroy(registry);
+  rl_config_destroy(config);
+}
+
 static void the_embedded_store_answers_before_the_return(void **state) {
   (void)state;
   rl_registry *registry = registry_of(ORDERS);
@@ -560,8 +625,10 @@ int main(void) {
       cmocka_unit_test(many_answers_are_those_of_one_by_one),
       cmocka_unit_test(a_refused_one_does_not_hold_up_the_others),
       cmocka_unit_test(many_of_a_later_version_lie_further_apart),
+      cmocka_unit_test(many_of_two_lengths),
       cmocka_unit_test(many_with_many_attributes),
       cmocka_unit_test(many_without_an_instant_share_one),
+      cmocka_unit_test(many_share_one_instant_beside_leases),
       cmocka_unit_test(the_embedded_store_answers_before_the_return),
       cmocka_unit_test(a_refused_asynchronous_question_is_never_answered),
   };

@@ -466,6 +466,31 @@ TEST(Batch, TheClockIsAskedWithNothingHeld) {
   wild.registry = nullptr;
 }
 
+TEST(Batch, ManyThatHaveTooManyLimitsAreRefusedEach) {
+  std::string text = "match: all\nrules:\n";
+  for (const std::string path : {"/", "/a", "/a/b", "/a/b/c", "/a/b/c/d"}) {
+    text += "  - name: r" + std::to_string(path.size()) + "\n    path: " + path + "\n    limits:\n";
+    for (int i = 0; i < 14; ++i)
+      text += "      - {name: l" + std::to_string(i) + ", scope: user, limit: 1000, window: 1m}\n";
+  }
+  Fixture f(text);
+  std::vector<Request> requests(200);
+  for (size_t i = 0; i < requests.size(); ++i) {
+    requests[i].path = i % 50 == 49 ? "/a/b/c" : "/a/b/c/d";
+    requests[i].identity.user = "u";
+  }
+  std::vector<Decision> out(requests.size());
+  f.registry->AllowMany(requests, out);
+  for (size_t i = 0; i < out.size(); ++i) {
+    if (i % 50 == 49) {
+      EXPECT_EQ(out[i].limit_count, 56u);
+      EXPECT_EQ(out[i].remaining, 999u - i / 50);
+    } else {
+      EXPECT_EQ(out[i].status, Status::kUnsupported);
+    }
+  }
+}
+
 TEST(Batch, AnswersInOrderAndOneBadRequestHoldsUpNoOther) {
   Fixture f(kOneRule);
   std::vector<Request> requests(100);
