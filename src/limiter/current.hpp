@@ -9,7 +9,9 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <new>
 #include <thread>
+#include <utility>
 
 #include "limiter/snapshot.hpp"
 #include "limiter/thread_slot.hpp"
@@ -51,13 +53,15 @@ class CurrentSnapshot {
     return reader->shared_from_this();
   }
 
-  /// One writer at a time. Returns when no reader can still see the old one.
+  /// One writer at a time. Returns when no reader can still see the old one, which then ends unless others keep it.
   void Replace(std::shared_ptr<const Snapshot> next) noexcept {
     pointer_.store(next.get(), std::memory_order_seq_cst);
-    ThreadSlot::MeetAll();
+    const bool met = ThreadSlot::MeetAll();
     WaitForReaders();
     WaitForReaders();
-    owner_ = std::move(next);
+    owner_.swap(next);
+    // A reader's mark may have been missed: what it may be looking at stays for good.
+    if (!met) static_cast<void>(new (std::nothrow) std::shared_ptr<const Snapshot>(std::move(next)));
   }
 
  private:

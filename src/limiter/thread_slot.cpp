@@ -16,10 +16,10 @@ namespace {
 #ifdef __linux__
 long Membarrier(int command) noexcept { return syscall(SYS_membarrier, command, 0, 0); }
 bool Register() noexcept { return Membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) == 0; }
-void Meet() noexcept { Membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED); }
+bool Meet() noexcept { return Membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED) == 0; }
 #else
 bool Register() noexcept { return false; }
-void Meet() noexcept {}
+bool Meet() noexcept { return true; }
 #endif
 
 struct Machine {
@@ -62,8 +62,6 @@ ThreadSlot ThreadSlot::Search(uint64_t self, size_t home) noexcept {
   return ThreadSlot(machine.own + (home & (machine.shared - 1)), false);
 }
 
-void ThreadSlot::MeetAll() noexcept {
-  if (ThisMachine().own != 0) Meet();
-}
+bool ThreadSlot::MeetAll() noexcept { return ThisMachine().own == 0 || Meet(); }
 
 }  // namespace ratel

@@ -50,8 +50,9 @@ class ThreadSlot {
   }
 
   /// Afterwards every thread has made known what it wrote into its slot before this call, and what it writes there from now on comes after what the caller
-  /// has written (the costly half of a Dekker handshake, whose cheap half is a plain store; membarrier(2)).
-  static void MeetAll() noexcept;
+  /// has written (the costly half of a Dekker handshake, whose cheap half is a plain store; membarrier(2)). False when the kernel refuses, as a sandbox may
+  /// that the process has gone into since: then none of this is sure.
+  [[nodiscard]] static bool MeetAll() noexcept;
 
  private:
   struct Owner {

@@ -3,15 +3,29 @@
 
 #include <gtest/gtest.h>
 
+#ifdef __linux__
+#include <linux/filter.h>
+#include <linux/membarrier.h>
+#include <linux/seccomp.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#endif
+
 #include <array>
 #include <atomic>
 #include <barrier>
+#include <cerrno>
+#include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <set>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "limiter/counters.hpp"
+#include "limiter/current.hpp"
 
 namespace ratel {
 namespace {
@@ -80,7 +94,7 @@ TEST(ThreadSlot, NeitherMissesTheOtherAcrossAMeeting) {
     started.value.store(round, std::memory_order_release);
     for (uint64_t wait = round % 128; wait != 0; --wait) std::atomic_signal_fence(std::memory_order_seq_cst);
     come.value.store(round, std::memory_order_seq_cst);
-    ThreadSlot::MeetAll();
+    EXPECT_TRUE(ThreadSlot::MeetAll());
     uint64_t marked = 0;
     for (const Word& mark : marks) marked += mark.value.load(std::memory_order_seq_cst);
     while (ended.value.load(std::memory_order_acquire) != round) std::this_thread::yield();
@@ -89,6 +103,41 @@ TEST(ThreadSlot, NeitherMissesTheOtherAcrossAMeeting) {
   reader.join();
   EXPECT_EQ(missed, 0u);
 }
+
+#if defined(__linux__) && (defined(__x86_64__) || defined(__aarch64__))
+// A sandbox as a host may go into once it has set up: membarrier(2) is refused from now on.
+bool RefuseMembarrier() {
+  std::array<sock_filter, 4> filter{{
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_membarrier, 0, 1),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+  }};
+  const sock_fprog program{static_cast<unsigned short>(filter.size()), filter.data()};
+  return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
+}
+
+bool OldOneEndsAtReplace() {
+  CurrentSnapshot current;
+  auto old = std::make_shared<Snapshot>();
+  const std::weak_ptr<const Snapshot> watched = old;
+  current.Replace(std::move(old));
+  current.Replace(std::make_shared<Snapshot>());
+  return watched.expired();
+}
+
+TEST(CurrentSnapshot, TheOldOneStaysWhenThreadsCannotBeMadeToMeet) {
+  EXPECT_TRUE(OldOneEndsAtReplace());
+  const long offered = syscall(SYS_membarrier, MEMBARRIER_CMD_QUERY, 0, 0);
+  if (offered < 0 || (offered & MEMBARRIER_CMD_PRIVATE_EXPEDITED) == 0 || prctl(PR_GET_SECCOMP) < 0)
+    GTEST_SKIP() << "nothing depends on membarrier here, or it cannot be refused";
+  EXPECT_EXIT(_exit(!RefuseMembarrier()     ? 2
+                    : ThreadSlot::MeetAll() ? 3
+                    : OldOneEndsAtReplace() ? 4
+                                            : 0),
+              testing::ExitedWithCode(0), "");
+}
+#endif
 
 }  // namespace
 }  // namespace ratel
