@@ -259,6 +259,25 @@ TEST_P(EachAlgorithm, ManyAnswersAsOneByOne) {
   }
 }
 
+// A page that fills up with what is as new is to be cleared and not split, even if by chance more than usual is alive in it: else the table would grow for
+// as long as new keys come. 61 of a page's 128 slots are alive on average here.
+TEST(MemoryStorage, KeysThatComeOnceDoNotMakeTheTableGrow) {
+  constexpr uint64_t kAlive = 61 * 256;
+  constexpr Micros kLife = 600'000;  // one unit of 100 a minute
+  const auto storage = MakeMemoryStorage({.max_keys = 40 * kAlive});
+  const Versions versions({Make(Algorithm::kTokenBucket, 100, 60'000'000)});
+  uint64_t most_early = 0;
+  uint64_t most_late = 0;
+  for (uint64_t key = 0; key < 60 * kAlive; ++key) {
+    ASSERT_TRUE(Take(*storage, versions, key, kStart + key * kLife / kAlive));
+    if (key % 64 != 0) continue;
+    uint64_t& most = key < 10 * kAlive ? most_early : most_late;
+    most = std::max(most, Keys(*storage));
+  }
+  EXPECT_LE(most_late, most_early + most_early / 100);
+  EXPECT_LE(most_late, 256u * 108);
+}
+
 TEST(MemoryStorage, TooManyLimitsAreRefused) {
   const auto storage = MakeMemoryStorage({});
   const Versions versions({Make(Algorithm::kTokenBucket, 2, 1'000'000)});

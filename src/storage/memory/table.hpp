@@ -39,7 +39,7 @@ class Table {
   static constexpr size_t kLinesPerPage = 64;
   static constexpr size_t kSlotsPerPage = kLinesPerPage * kSlots;
   static constexpr size_t kSplitAt = 108;  ///< entries at which a page is cleared, or else split
-  static constexpr size_t kKeepAt = 80;    ///< cleared down to this, a page is not split
+  static constexpr size_t kKeepAt = 96;    ///< cleared down to this, a page is not split
 
   /// Throws std::bad_alloc.
   Table(uint64_t max_keys, RingPool& rings);
