@@ -88,12 +88,14 @@ class AsyncDecision final : public Completion {
       End();
       return Status::kOk;
     }
-    if (const Status status =
-            impl_.SetNames(*snapshot_, *request_, buffer_.charges.From(0), buffer_.uses.From(0), names_);
-        status != Status::kOk)
-      return status;
     operation_.charges = buffer_.charges.From(0);
     operation_.now = FloorToMicros(now_ns_);
+    if (const Status status = impl_.SetNames(*snapshot_, *request_, operation_.charges, buffer_.uses.From(0), names_);
+        status != Status::kOk) {
+      // The store is not asked: whoever waits for the payment is told.
+      if (pass_.block != 0) static_cast<void>(impl_.AfterPayment(*snapshot_, pass_, operation_, status));
+      return status;
+    }
     operation_.id = IdOf(impl_.hasher, *request_, operation_.charges);
     const Status status = impl_.storage->ApplyAsync(operation_, *this);
     if (status == Status::kOk) return status;

@@ -526,6 +526,47 @@ static void the_embedded_store_decides_without_allocating(void **state) {
   tear_down_world(&world);
 }
 
+static uint64_t clock_reads;
+static uint64_t running_clock(void *self) {
+  (void)self;
+  return START + 20 * ++clock_reads * MILLISECOND;
+}
+
+/* Whichever allocation fails where a block would be paid for: the key does without one for a while, and not for ever. */
+static void a_block_is_paid_for_later(void **state) {
+  (void)state;
+  static struct world world;
+  long failed = 1;
+  for (long n = 1; failed != 0; ++n) {
+    struct map_store map;
+    map_init(&map);
+    const rl_storage storage = map_storage(&map);
+    const rl_clock clock = {sizeof clock, 0, NULL, running_clock, NULL};
+    rl_config *config =
+        config_of("rules: [{name: o, path: /orders, scope: user, limit: 10000, window: 1h, local_tier: leases}]");
+    rl_registry *registry = NULL;
+    assert_int_equal(RL_OK, rl_config_set_storage(config, &storage, NULL));
+    assert_int_equal(RL_OK, rl_config_set_clock(config, &clock, NULL));
+    assert_int_equal(RL_OK, rl_registry_create(config, &registry, NULL));
+    rl_config_destroy(config);
+    const rl_request request = request_of("ann", 0);
+    failed = 0;
+    for (int i = 0; i < 10; ++i) {
+      countdown = n;
+      failures = 0;
+      from_there_on = 0;
+      armed = 1;
+      (void)rl_allow_async(registry, &request, answered, &world, NULL);
+      armed = 0;
+      failed += failures;
+    }
+    int leased = 0;
+    for (int i = 0; i < 200; ++i) leased += ask(registry, "ann", 0).source == RL_SOURCE_LEASED;
+    assert_in_range(leased, 1, 200);
+    rl_registry_destroy(registry);
+  }
+}
+
 static int make_file(void **state) {
   (void)state;
   make_folder(folder);
@@ -546,6 +587,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(the_failing_is_real),
       cmocka_unit_test(the_embedded_store_decides_without_allocating),
+      cmocka_unit_test(a_block_is_paid_for_later),
       cmocka_unit_test(one_allocation_fails),
       cmocka_unit_test(all_allocations_from_there_on_fail),
   };
