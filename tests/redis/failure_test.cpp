@@ -152,6 +152,33 @@ TEST(Failure, WithoutThePasswordAndWithAWrongOne) {
   EXPECT_EQ(Spend(*storage), Status::kOk);
 }
 
+TEST(Failure, WhatMayNotBeReadIsNotTakenForNothing) {
+  RedisServer server;
+  const std::string url = "redis://limiter:pw@127.0.0.1:" + std::to_string(server.port()) + "?" + std::string(kPatient);
+  for (const std::string command : {"get", "lrange", "llen", "lindex"}) {
+    for (const Algorithm algorithm : kAlgorithms) {
+      SCOPED_TRACE(command + " " + std::string(ToText(algorithm)));
+      server.Do({"FLUSHALL"});
+      server.Do({"ACL", "SETUSER", "limiter", "on", ">pw", "~rl*", "+@all"});
+      const Versions versions({Make(algorithm, 1, 3'600'000'000)});
+      const auto storage = Open(url);
+      Charge charge = ChargeFor(versions, 0, 1);
+      ASSERT_EQ(ApplyOne(*storage, charge, kStart), Status::kOk);
+      ASSERT_TRUE(charge.outcome.allowed);
+      server.Do({"ACL", "SETUSER", "limiter", "-" + command, "-mget"});
+      const bool is_read = (command == "get") == (algorithm != Algorithm::kSlidingLog);
+      for (const Mode mode : {Mode::kSpend, Mode::kPeek, Mode::kSpend}) {
+        const Status status = ApplyOne(*storage, charge, kStart, mode);
+        EXPECT_EQ(status, is_read ? Status::kStore : Status::kOk);
+        EXPECT_TRUE(status != Status::kOk || !charge.outcome.allowed);
+      }
+      Operation again{{&charge, 1}, kStart, Mode::kSpend};
+      again.id = Hash128{1, 2};
+      EXPECT_EQ(storage->Apply(again), is_read || command == "get" ? Status::kStore : Status::kOk);
+    }
+  }
+}
+
 TEST(Failure, OutOfMemoryRefusesTheSpendAndEndsWithIt) {
   RedisServer server;
   const auto storage = Open(server.url(kUsual));

@@ -125,9 +125,12 @@ function putLong(text, name) {
   return length
 }
 
+// Not by the name, which a class may have made its own: its code may ask, too, and nothing says that it tells the truth.
+const lengthOf = Object.getOwnPropertyDescriptor(Object.getPrototypeOf(Uint8Array.prototype), 'length').get
+
 function putBytes(value, name) {
   if (!(value instanceof Uint8Array)) throw invalid(`${name} is ${shown(value)}: neither a string nor an Uint8Array`)
-  const { length } = value
+  const length = lengthOf.call(value)
   if (at + length > size) grow(length)
   Uint8Array.prototype.set.call(bytes, value, at)
   at += length
@@ -349,13 +352,14 @@ function byRule(limiter, rule, cost, key) {
   single(limiter, rule, cost, 0, undefined, undefined, undefined, undefined, undefined, key, undefined, undefined)
 }
 
-/** Begins a call with many. */
+/** Begins a call with many. The list may change while it is read: as long as it was is what there is room for. */
 function many(limiter, list) {
-  begin(limiter, list.length)
+  const count = list.length
+  begin(limiter, count)
   const began = turn
   let i = 0
   try {
-    for (; i < list.length; i++) oneOf(i, list[i], began)
+    for (; i < count; i++) oneOf(i, list[i], began)
   } catch (error) {
     if (error instanceof RatelError) error.message = `requests[${i}]: ${error.message}`
     throw error

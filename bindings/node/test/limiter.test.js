@@ -205,6 +205,53 @@ test('a request is read before it is written: its getters may ask as well', (t) 
   )
 })
 
+test('a list that changes while it is read counts as long as it was', (t) => {
+  const limiter = limiterOf(t)
+  const left = (user) => limiter.peek(ask(user)).remaining
+  const list = [
+    {
+      ...ask(),
+      get user() {
+        for (let i = 0; i < 40; i++) list.push(ask('late'))
+        return 'first'
+      }
+    }
+  ]
+  assert.deepEqual(
+    limiter.allowMany(list).map(({ remaining }) => remaining),
+    [2]
+  )
+  assert.deepEqual([left('first'), left('late')], [2, 3])
+  limiter.allowMany([ask('cut'), ask('cut')])
+  const cut = [
+    {
+      ...ask(),
+      get user() {
+        cut.length = 1
+        return 'first'
+      }
+    },
+    ask('cut')
+  ]
+  assert.throws(() => limiter.allowMany(cut), refused('RL_E_INVALID_ARGUMENT', /requests\[1\]/))
+  assert.deepEqual([left('first'), left('cut')], [2, 1])
+})
+
+test('bytes are as many as there are, whatever their class says', (t) => {
+  const limiter = limiterOf(t)
+  for (const told of [5, 0, 60_000, 2 ** 33, -500, Number.NaN]) {
+    class Odd extends Uint8Array {
+      get length() {
+        limiter.allow(ask('somebody with a long name'))
+        return told
+      }
+    }
+    const user = String(told)
+    assert.equal(limiter.allow(ask(new Odd(Buffer.from(user)))).remaining, 2)
+    assert.equal(limiter.allow(ask(user)).remaining, 1, user)
+  }
+})
+
 test('settle', (t) => {
   const limiter = limiterOf(t)
   const decision = limiter.allow(ask('a', { cost: 3 }))

@@ -41,6 +41,13 @@ local try, min, max, char, format = redis.pcall, math.min, math.max, string.char
 local count = #KEYS
 local held, admitted, stale, reply = {}, true, false, ''
 
+-- What lies under a key. A value of another type is none; one that may not be read is not.
+local function read(...)
+  local value = try(...)
+  if type(value) == 'table' and value.err and not value.err:find('WRONGTYPE', 1, true) then return call(...) end
+  return value
+end
+
 -- A count after a settle.
 local function corrected(units, limit, more, back)
   if back then return max(units - more, 0) end
@@ -61,7 +68,7 @@ for pass = (count == 1 or mode == 2) and 2 or 1, 2 do
     if kind == 4 then
       -- A list: "fingerprint:units before", then of each entry, oldest first, its instant and the units through it.
       local exists, found, base, size = true, nil, 0, 0
-      local head = try('LRANGE', key, 0, 0)
+      local head = read('LRANGE', key, 0, 0)
       if not head.err then
         exists = head[1] ~= nil
         local length = exists and call('LLEN', key) or 0
@@ -181,6 +188,7 @@ for pass = (count == 1 or mode == 2) and 2 or 1, 2 do
         end
         if live then
           if not pcall(evaluate) then
+            call('LINDEX', key, 0) -- ends here when it may not be read
             size, live, low, cut, units, entry, pulled, ok, pos = 0, false, 0, nil, 0, nil, false, true, t
             newest, charged, lead_at, lead_units = nil, 0, 0, 0
             if mode ~= 3 then ok = z <= x end
@@ -250,7 +258,7 @@ for pass = (count == 1 or mode == 2) and 2 or 1, 2 do
     else
       local raw, replaced, ok = held[i], false, true
       if not raw then
-        raw = try('GET', key)
+        raw = read('GET', key)
         if type(raw) ~= 'string' then raw = '' end
         held[i] = raw
       end

@@ -5,6 +5,8 @@
 local asked, given = KEYS, ARGV
 local kept = redis.pcall('GET', asked[#asked])
 if type(kept) == 'string' and kept:byte() == 65 then return kept end
+-- A value of another type is no reply; one that may not be read could be.
+if type(kept) == 'table' and not kept.err:find('WRONGTYPE', 1, true) then redis.call('GET', asked[#asked]) end
 local KEYS, ARGV = {}, {}
 for i = 1, #asked - 1 do KEYS[i] = asked[i] end
 for i = 1, #given - 1 do ARGV[i] = given[i] end
