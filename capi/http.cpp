@@ -26,6 +26,11 @@ struct Hops {
   std::vector<std::string_view> forwarded;
 
   std::string Client(const Registry& engine) const { return engine.ClientIp(peer, x_forwarded_for, forwarded); }
+  /// The same for a request, which parses it when a limit counts addresses. `room` holds the text where it is made.
+  std::string_view Client(const Registry& engine, std::string& room) const {
+    if (!engine.TrustsProxies()) return peer;
+    return room = Client(engine);
+  }
 };
 
 /// The lines of one header field.
@@ -80,10 +85,7 @@ rl_status rl_allow_http(rl_registry* registry, const rl_request* request, const 
     std::string client;
     if (status == RL_OK) {
       status = AskEngine(registry, request, error, [&](Registry& engine, Request& question) {
-        if (question.identity.ip.empty()) {
-          client = hops.Client(engine);
-          question.identity.ip = client;
-        }
+        if (question.identity.ip.empty()) question.identity.ip = hops.Client(engine, client);
         return engine.Allow(question, decision);
       });
     }

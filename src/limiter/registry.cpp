@@ -272,4 +272,9 @@ std::string Registry::ClientIp(std::string_view peer, std::span<const std::strin
   return address ? address->ToText() : std::string();
 }
 
+bool Registry::TrustsProxies() const noexcept {
+  const CurrentSnapshot::Reader snapshot(impl_->current);
+  return !snapshot->set().trusted_proxies.empty();
+}
+
 }  // namespace ratel

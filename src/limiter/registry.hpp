@@ -95,6 +95,8 @@ class Registry {
   /// Canonical text of the client's address, empty when there is none.
   std::string ClientIp(std::string_view peer, std::span<const std::string_view> x_forwarded_for,
                        std::span<const std::string_view> forwarded) const;
+  /// Whether anything but the connection's own address can be the client's.
+  bool TrustsProxies() const noexcept;
 
   struct Impl;  ///< for the files of this folder
 
