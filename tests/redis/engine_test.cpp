@@ -4,6 +4,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <functional>
 #include <mutex>
@@ -295,6 +296,54 @@ TEST(Tls, OnlyATrustedServerIsSpokenTo) {
     EXPECT_TRUE(Eventually([&, part = reason] {
       return !engine.told().empty() && engine.told().find(part) != std::string::npos;
     })) << engine.told();
+  }
+}
+
+TEST(Tls, ACertificateThatIsPutRightIsTrustedWithoutANewRegistry) {
+  if ((rl_features() & RL_FEATURE_TLS) == 0) GTEST_SKIP() << "a build without TLS";
+  constexpr int kLimit = 8;  // of Rules(), with a share of a quarter
+  for (const bool local : {true, false}) {
+    SCOPED_TRACE(local ? "local" : "closed");
+    RedisServer server({}, false);
+    const Certificates files(server.folder());
+    const auto show = [&](const std::string& name) {
+      for (const char* kind : {".pem", ".key"})
+        std::filesystem::copy_file(files.File(name + kind), files.File(std::string("shown") + kind),
+                                   std::filesystem::copy_options::overwrite_existing);
+    };
+    const std::string port = std::to_string(FreePort());
+    server.AddArguments({"--tls-port", port, "--tls-cert-file", files.File("shown.pem"), "--tls-key-file",
+                         files.File("shown.key"), "--tls-ca-cert-file", files.File("ca.pem"), "--tls-auth-clients",
+                         "no"});
+    show("other");
+    server.Start();
+    Engine engine(Rules(local ? "local" : "closed"),
+                  "rediss://127.0.0.1:" + port + "?deadline_ms=5000&ca=" + files.File("ca.pem"));
+    int admitted = 0;
+    for (int i = 0; i < kLimit; ++i) {
+      const rl_decision decision = engine.Ask();
+      EXPECT_EQ(decision.source, local ? RL_SOURCE_LOCAL_FALLBACK : RL_SOURCE_FAIL_CLOSED);
+      admitted += decision.allowed;
+    }
+    EXPECT_EQ(admitted, local ? kLimit / 4 : 0);
+    EXPECT_TRUE(Eventually([&] { return engine.told().find("not trusted") != std::string::npos; })) << engine.told();
+
+    server.Kill();
+    show("server");
+    server.Start();
+    EXPECT_TRUE(Eventually([&] {
+      const rl_request request = Engine::RequestOf("alice");
+      rl_decision seen = RL_DECISION_INIT;
+      EXPECT_EQ(rl_peek(engine.registry, &request, &seen, nullptr), RL_OK);
+      return seen.source == RL_SOURCE_EXACT && seen.remaining == static_cast<uint64_t>(kLimit - admitted);
+    })) << engine.told();
+    EXPECT_NE(engine.told().find("connected again"), std::string::npos) << engine.told();
+    for (int i = 0; i < 2 * kLimit; ++i) {
+      const rl_decision decision = engine.Ask();
+      ASSERT_EQ(decision.source, RL_SOURCE_EXACT) << engine.told();
+      admitted += decision.allowed;
+    }
+    EXPECT_EQ(admitted, kLimit) << "with what was admitted meanwhile";
   }
 }
 

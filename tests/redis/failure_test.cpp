@@ -238,6 +238,8 @@ TEST(Failure, AServerThatIsLoadingOrIsNoRedis) {
   EXPECT_TRUE(Eventually([&] { return heard.Mentions("a reply that the script does not make"); }));
 }
 
+// That it ends is not tried: a name that begins to resolve takes a name service or a hosts file, which are the machine's. Each attempt
+// looks the name up anew, and attempts go on as after any other fault.
 TEST(Failure, NamesThatDoNotResolve) {
   const auto storage = Open("redis://no-such-host.invalid:6379?deadline_ms=50");
   const Heard heard(*storage);
