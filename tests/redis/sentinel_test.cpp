@@ -1,13 +1,17 @@
 // The storage behind sentinels: who the master is, and who it is after it was killed.
+#include <algorithm>
 #include <cstdlib>
 #include <functional>
+#include <iostream>
 #include <memory>
 
+#include "redis/gateway.hpp"
 #include "redis/load.hpp"
 #include "redis/peer.hpp"
 #include "redis/support.hpp"
 #include "storage/redis/exchange.hpp"
 #include "storage/redis/key_client.hpp"
+#include "storage/redis/state.hpp"
 
 namespace ratel::test {
 namespace {
@@ -84,6 +88,90 @@ TEST(Sentinel, TheMasterIsKilledAndTheNextOneServes) {
   EXPECT_TRUE(Eventually([&] { return IsReplica(watched.master); }, 60));
   for (int i = 0; i < 10; ++i) EXPECT_EQ(Spend(*storage), Status::kOk);
   EXPECT_EQ(Spent(*storage), 20u) << heard.all();
+}
+
+/// What a server has counted in fixed windows. Read as it lies: a replica decides nothing, it is no master.
+uint64_t Counted(RedisServer& server) {
+  uint64_t count = 0;
+  for (const std::string& key : server.Keys()) {
+    if (!key.starts_with("rl{")) continue;
+    const auto packed = redis::Unpack(Algorithm::kFixedWindow, server.Do({"GET", key}));
+    EXPECT_TRUE(packed) << key;
+    if (packed) count += packed->words[1];
+  }
+  return count;
+}
+
+// docs/operating.md: more than the limit by the shares of an outage, and by what the replica had not been told.
+TEST(SentinelLimit, IsKeptWhenTheMasterIsKilledUpToTheSharesAndWhatItHadNotHandedOn) {
+  constexpr size_t kGateways = 4;
+  constexpr uint64_t kLimit = 8000;
+  constexpr uint64_t kShare = kLimit / kGateways;
+  const std::string rules =
+      "instances: 4\nrules:\n  - {name: r, scope: user, algorithm: fixed_window, limit: 8000, window: 3650d}\n";
+  Watched watched(1);
+  ASSERT_TRUE(Eventually([&] { return watched.Ready(); }));
+  const auto gateways = Gateways(kGateways, rules, watched.url("deadline_ms=20000"));
+  // One of them has had more than its share, as where traffic is uneven.
+  const uint64_t first = gateways[0]->Admitted(kLimit / 2);
+  ASSERT_EQ(first, kLimit / 2);
+  // A master hands nothing on before the replica's first acknowledgement, which is up to a second after the link is up.
+  ASSERT_TRUE(Eventually([&] { return Counted(watched.replica) == first; }));
+  std::vector<std::unique_ptr<Asking>> load;
+  for (const auto& gateway : gateways) load.push_back(std::make_unique<Asking>(*gateway));
+  const auto each = [&](const auto& holds) { return Eventually([&] { return std::ranges::all_of(load, holds); }, 60); };
+  ASSERT_TRUE(each([](const auto& one) { return one->by_store().all() > 50; }));
+
+  // The sentinel is away until the replica was looked at: nobody else is master before.
+  watched.sentinels[0]->Kill();
+  watched.master.Kill();
+  ASSERT_TRUE(each([](const auto& one) { return one->by_share().denied > 0; })) << "all shares are used up";
+  ASSERT_TRUE(Eventually([&] { return watched.replica.Info("replication", "master_link_status") == "down"; }));
+  const auto handed_on = static_cast<int64_t>(Counted(watched.replica));
+  uint64_t by_old = first;
+  uint64_t by_shares = 0;
+  std::vector<uint64_t> before;
+  for (size_t i = 0; i < kGateways; ++i) {
+    before.push_back(load[i]->by_store().all());
+    const uint64_t own = load[i]->by_store().admitted + (i == 0 ? first : 0);
+    EXPECT_EQ(load[i]->by_share().admitted, kShare - std::min(kShare, own))
+        << "the share less what it had, gateway " << i;
+    by_old += load[i]->by_store().admitted;
+    by_shares += load[i]->by_share().admitted;
+  }
+
+  watched.sentinels[0]->Start();
+  for (size_t i = 0; i < kGateways; ++i)
+    ASSERT_TRUE(Eventually([&] { return load[i]->by_store().all() > before[i]; }, 60)) << "gateway " << i;
+  EXPECT_EQ(watched.replica.Info("replication", "role"), "master");
+  for (const auto& one : load) one->Stop();
+  uint64_t admitted = first;
+  for (const auto& one : load) admitted += one->by_store().admitted + one->by_share().admitted;
+  const int64_t forgotten = std::max<int64_t>(0, static_cast<int64_t>(by_old) - handed_on);
+  std::cout << "admitted above the limit of " << kLimit << ": " << static_cast<int64_t>(admitted - kLimit)
+            << ", by shares: " << by_shares << ", forgotten by the replica: " << forgotten << "\n";
+  EXPECT_LE(admitted, kLimit + kGateways * kShare + static_cast<uint64_t>(forgotten));
+
+  // The new master is told what the shares admitted, as much as fits, and then counts exactly.
+  uint64_t told = 0;
+  EXPECT_TRUE(Eventually([&] {
+    told = 0;
+    uint64_t untold = 0;
+    for (const auto& gateway : gateways) {
+      told += gateway->Metrics().reported_back;
+      untold += gateway->Metrics().unreported;
+    }
+    return told + untold == by_shares;
+  })) << told;
+  const uint64_t by_new = admitted - by_old - by_shares;
+  EXPECT_EQ(kLimit - gateways[0]->Remaining(), static_cast<uint64_t>(handed_on) + by_new + told);
+  uint64_t of_bob = 0;
+  for (uint64_t i = 0; i < kLimit + 2 * kGateways; ++i) {
+    const Decision decision = gateways[i % kGateways]->Ask("bob");
+    ASSERT_EQ(decision.source, Source::kExact) << i;
+    of_bob += decision.allowed;
+  }
+  EXPECT_EQ(of_bob, kLimit);
 }
 
 TEST(Sentinel, ASwitchByHandIsFollowed) {

@@ -6,75 +6,17 @@
 #include <array>
 #include <atomic>
 #include <chrono>
-#include <functional>
 #include <memory>
 #include <string>
 #include <thread>
 #include <utility>
 #include <vector>
 
-#include "config/reader.hpp"
-#include "limiter/registry.hpp"
+#include "redis/gateway.hpp"
 #include "redis/support.hpp"
-#include "storage/memory/memory_storage.hpp"
 
 namespace ratel::test {
 namespace {
-
-bool Eventually(const std::function<bool()>& holds) {
-  for (int attempt = 0; attempt < 1000; ++attempt) {
-    if (holds()) return true;
-    std::this_thread::sleep_for(std::chrono::milliseconds(10));
-  }
-  return false;
-}
-
-/// One process, as far as the server can tell.
-class Gateway {
- public:
-  Gateway(const std::string& rules, const std::string& url) {
-    RuleSetBuilder builder;
-    EXPECT_TRUE(builder.AddText(rules, "rules"));
-    Registry::Options options;
-    options.rules = builder.rules();
-    options.storage = Open(url);
-    options.fallback = MakeMemoryStorage({});
-    options.hasher = KeyedHasher::FromSecret("a secret of the tests");
-    registry = Registry::Create(std::move(options));
-  }
-  Decision Ask(std::string_view user = "alice", int64_t cost = kCostOfRule) const {
-    Request request;
-    request.identity.user = user;
-    request.cost = cost;
-    Decision decision;
-    EXPECT_EQ(registry->Allow(request, decision), Status::kOk);
-    return decision;
-  }
-  uint64_t Admitted(int tries, std::string_view user = "alice") const {
-    uint64_t admitted = 0;
-    for (int i = 0; i < tries; ++i) admitted += Ask(user).allowed;
-    return admitted;
-  }
-  uint64_t Remaining(std::string_view user = "alice") const {
-    Request request;
-    request.identity.user = user;
-    Decision decision;
-    EXPECT_EQ(registry->Peek(request, decision), Status::kOk);
-    return decision.source == Source::kExact ? decision.remaining : UINT64_MAX;
-  }
-  bool Reaches(Source source) const {
-    return Eventually([&] { return Ask("somebody else").source == source; });
-  }
-  MetricsSnapshot Metrics() const { return registry->Metrics(false); }
-
-  std::unique_ptr<Registry> registry;
-};
-
-std::vector<std::unique_ptr<Gateway>> Gateways(size_t count, const std::string& rules, const std::string& url) {
-  std::vector<std::unique_ptr<Gateway>> gateways;
-  for (size_t i = 0; i < count; ++i) gateways.push_back(std::make_unique<Gateway>(rules, url));
-  return gateways;
-}
 
 // B186. Per window: the limit's shares while the server is away, and before that what it has admitted itself.
 TEST(Outage, NGatewaysAdmitNoMoreThanTheirSharesAndTheServerIsToldAfterwards) {
