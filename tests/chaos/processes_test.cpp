@@ -86,7 +86,8 @@ TEST_F(Processes, AdmitNoMoreThanTheLimitWhenOneIsKilled) {
   ASSERT_TRUE(Eventually([&] { return counts().allowed > kLimit / 3; }));
   KillOne();
   ASSERT_TRUE(Eventually([&] { return counts().denied > 200 * kProcesses; }));
-  EXPECT_TRUE(Eventually([&] { return counts().allowed >= kLimit - 1; })) << "what was charged for the one that was killed, and no more, is lost";
+  EXPECT_TRUE(Eventually([&] { return counts().allowed >= kLimit - 1; }))
+      << "what was charged for the one that was killed, and no more, is lost";
   EXPECT_LE(counts().allowed, kLimit);
 }
 
