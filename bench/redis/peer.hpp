@@ -36,8 +36,8 @@ inline Options OptionsOf(int argc, char** argv) {
 
 /// The n-th question's key: every key equally often, in an order that jumps about. `keys` must not be a multiple of 7919.
 inline std::string KeyOf(const Options& options, uint64_t n) {
-  char text[32];
-  std::snprintf(text, sizeof text, "user:%08llu", static_cast<unsigned long long>(n * 7919 % options.keys));
+  char text[40];
+  std::snprintf(text, sizeof text, "user:%026llu", static_cast<unsigned long long>(n * 7919 % options.keys));
   return text;
 }
 

@@ -15,6 +15,10 @@ namespace ratel {
 /// alone would not fill.
 template <class Field, size_t kSets>
 class CounterBlock {
+  struct alignas(64) Slot {
+    std::array<std::array<std::atomic<uint64_t>, static_cast<size_t>(Field::kCount)>, kSets> values{};
+  };
+
  public:
   /// Throws std::bad_alloc.
   CounterBlock() : slots_(new Slot[ThreadSlot::Count()]) {}
@@ -37,7 +41,7 @@ class CounterBlock {
 
    private:
     friend class CounterBlock;
-    typename CounterBlock::Slot* first_ = nullptr;
+    Slot* first_ = nullptr;
     size_t set_ = 0;
   };
 
@@ -49,9 +53,6 @@ class CounterBlock {
   }
 
  private:
-  struct alignas(64) Slot {
-    std::array<std::array<std::atomic<uint64_t>, static_cast<size_t>(Field::kCount)>, kSets> values{};
-  };
   std::unique_ptr<Slot[]> slots_;
 };
 

@@ -57,7 +57,7 @@ func main() {
 		go func() {
 			defer group.Done()
 			for n := i; n < decisions; n += inFlight {
-				key := fmt.Sprintf("user:%08d", n*7919%keys)
+				key := fmt.Sprintf("user:%026d", n*7919%keys)
 				asked := time.Now()
 				result, err := limiter.Allow(ctx, key, rate)
 				all[i].took = append(all[i].took, time.Since(asked))

@@ -19,7 +19,7 @@ let next = 0
 async function ask() {
   while (next < decisions) {
     const n = next++
-    const key = `user:${String((n * 7919) % keys).padStart(8, '0')}`
+    const key = `user:${String((n * 7919) % keys).padStart(26, '0')}`
     const asked = process.hrtime.bigint()
     try {
       await limiter.consume(key)
