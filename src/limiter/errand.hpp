@@ -54,7 +54,7 @@ class DebtReport final : public Errand {
   Ledger& ledger_;
   TotalCounters& totals_;
   const OwedState state_;
-  const Micros now_;
+  Micros now_;
   Charge charge_;
   Operation operation_;
   bool has_question_ = true;

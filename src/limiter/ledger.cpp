@@ -1,5 +1,6 @@
 #include "limiter/ledger.hpp"
 
+#include <algorithm>
 #include <mutex>
 #include <new>
 
@@ -106,11 +107,12 @@ std::optional<OwedState> Ledger::Next(Micros now) {
   return std::nullopt;
 }
 
-uint64_t Ledger::Take(const Hash128& key, Micros now) noexcept {
+uint64_t Ledger::Take(const Hash128& key, Micros& now) noexcept {
   Set& set = SetOf(key);
   const std::lock_guard lock(set.lock);
   Entry* entry = set.Find(key);
   if (entry == nullptr) return 0;
+  now = std::max(now, entry->owed.KnownAt(*entry->share));
   const uint64_t units = entry->owed.UnitsAt(*entry->share, now);
   Clear(*entry);
   return units;

@@ -45,8 +45,8 @@ class Ledger {
 
   /// A state of which something is still owed, another one each time; nothing when there is none. What has ended is dropped on the way. One thread at a time.
   std::optional<OwedState> Next(Micros now);
-  /// Ends the entry and returns what is owed.
-  uint64_t Take(const Hash128& key, Micros now) noexcept;
+  /// Ends the entry and returns what is owed. `now` becomes the instant of what was added meanwhile when that is later: the store has to charge it there.
+  uint64_t Take(const Hash128& key, Micros& now) noexcept;
 
   size_t count() const noexcept { return count_.load(std::memory_order_relaxed); }
 

@@ -34,6 +34,9 @@ class Owed {
     if (window + share.window == at_) previous_ = SubtractFloor(previous_, amount);
   }
 
+  /// The latest instant at which it is known: the end of what was added, or the start of its window.
+  Micros KnownAt(const Numbers& share) const noexcept { return at_ * share.tick; }
+
   /// Rounded up.
   uint64_t UnitsAt(const Numbers& share, Micros now) const noexcept {
     Owed later = *this;

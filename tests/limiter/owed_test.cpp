@@ -1,8 +1,10 @@
 // What is owed to a store that was away: how it fades, and what the ledger keeps of it.
 #include <gtest/gtest.h>
 
+#include "limiter/errand.hpp"
 #include "limiter/ledger.hpp"
 #include "limiter/owed.hpp"
+#include "storage/memory/memory_storage.hpp"
 
 namespace ratel::test {
 namespace {
@@ -100,11 +102,33 @@ TEST(Ledger, HoldsOneEntryForAStateAndEndsItOnce) {
   const Charge asked = first->ChargeOf(5);
   EXPECT_EQ(asked.numbers->capacity, 1000u) << "the store's numbers, not those of the share";
   EXPECT_EQ(asked.name, "a name");
-  EXPECT_EQ(ledger.Take(one.ChargeOf(1).key, kStart), 7u);
-  EXPECT_EQ(ledger.Take(one.ChargeOf(1).key, kStart), 0u);
+  Micros now = kStart;
+  EXPECT_EQ(ledger.Take(one.ChargeOf(1).key, now), 7u);
+  EXPECT_EQ(ledger.Take(one.ChargeOf(1).key, now), 0u);
+  EXPECT_EQ(now, kStart);
   ledger.TakeBack(one.ChargeOf(2).key, kStart, kStart, 1);
   EXPECT_FALSE(ledger.Next(kStart)) << "nothing is owed";
   EXPECT_EQ(ledger.count(), 0u);
+}
+
+// Between the look at the clock and the charge, requests of a later window may have been admitted: they are charged in theirs.
+TEST(Ledger, WhatIsAddedMeanwhileIsChargedAtItsOwnInstant) {
+  Ledger ledger;
+  TotalCounters totals;
+  const OneLimit one;
+  const auto storage = MakeMemoryStorage({});
+  const Micros later = kStart + 5 * 3600 * kSecond;
+  ledger.Add(one.ChargeOf(1), one.use, kStart, 10);
+  const auto state = ledger.Next(kStart);
+  ASSERT_TRUE(state);
+  DebtReport report(ledger, totals, *state, kStart);
+  ledger.Add(one.ChargeOf(1), one.use, later, 3);
+  while (Operation* question = report.Next()) report.Answered(storage->Apply(*question));
+  EXPECT_EQ(totals.Sum(TotalCount::kReportedBack), 3u);
+  Charge look = state->ChargeOf(1);
+  Operation peek{{&look, 1}, later, Mode::kPeek};
+  ASSERT_EQ(storage->Apply(peek), Status::kOk);
+  EXPECT_EQ(look.outcome.remaining, 997u);
 }
 
 TEST(Ledger, WhatHasEndedIsDroppedAndAFullOneDropsTheLeast) {
@@ -117,7 +141,8 @@ TEST(Ledger, WhatHasEndedIsDroppedAndAFullOneDropsTheLeast) {
   EXPECT_EQ(ledger.count() * 2 + dropped, 2 * kKeys);
   uint64_t kept = 0;
   for (uint64_t key = kKeys; key < kKeys + 100; ++key) ledger.Add(one.ChargeOf(key), one.use, kStart, 50);
-  for (uint64_t key = kKeys; key < kKeys + 100; ++key) kept += ledger.Take(one.ChargeOf(key).key, kStart);
+  Micros now = kStart;
+  for (uint64_t key = kKeys; key < kKeys + 100; ++key) kept += ledger.Take(one.ChargeOf(key).key, now);
   EXPECT_EQ(kept, 5000u) << "the larger ones stay";
   EXPECT_FALSE(ledger.Next(kStart + 3600 * kSecond));
   EXPECT_EQ(ledger.count(), 0u);
