@@ -294,7 +294,7 @@ TEST(EndOfARegistry, APaymentThatIsNeverAnsweredDoesNotHoldItUp) {
   EXPECT_EQ(f.cancelled, 1u);
 }
 
-TEST(EndOfARegistry, AChildOfForkDoesNotWaitForWhatTheParentHasAsked) {
+TEST(Forked, AChildOfForkDoesNotWaitForWhatTheParentHasAsked) {
   Later f(kLeased, false);
   f.AskUntilItPays();
   const pid_t child = fork();
