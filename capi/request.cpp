@@ -111,17 +111,7 @@ rl_status ReadRequest(const rl_request& in, std::span<AttributeView> room, Reque
   if (status == RL_OK) status = CheckStrings(in, error);
   if (status == RL_OK) status = ReadAttributes(in, room, out, error);
   if (status != RL_OK) return status;
-  out.now_ns = in.now_ns;
-  out.cost = in.cost;
-  out.rule = in.rule;
-  out.method = View(in.method);
-  out.path = View(in.path);
-  out.identity.user = View(in.user);
-  out.identity.api_key = View(in.api_key);
-  out.identity.ip = View(in.ip);
-  out.identity.key = View(in.key);
-  out.identity.has_key = in.key.size != 0;
-  out.idempotency_id = View(in.idempotency_id);
+  TakeFields(in, out);
   return RL_OK;
 }
 

@@ -44,6 +44,21 @@ constexpr bool AreBytes(const Texts&... texts) noexcept {
   return ((texts.data != nullptr || texts.size == 0) && ...) && (texts.size | ...) < kMaxBytes;
 }
 
+/// Puts all but the attributes into the engine's words, unchecked.
+inline void TakeFields(const rl_request& in, Request& out) noexcept {
+  out.now_ns = in.now_ns;
+  out.cost = in.cost;
+  out.rule = in.rule;
+  out.method = View(in.method);
+  out.path = View(in.path);
+  out.identity.user = View(in.user);
+  out.identity.api_key = View(in.api_key);
+  out.identity.ip = View(in.ip);
+  out.identity.key = View(in.key);
+  out.identity.has_key = in.key.size != 0;
+  out.idempotency_id = View(in.idempotency_id);
+}
+
 /// ReadRequest for what almost every caller sends: a struct of our size without attributes, and without a fault. False when it is not so.
 inline bool ReadPlainRequest(const rl_request* in, Request& out) noexcept {
   if (in == nullptr || SizeProblem(in) != nullptr || in->struct_size != sizeof *in) return false;
@@ -51,18 +66,8 @@ inline bool ReadPlainRequest(const rl_request* in, Request& out) noexcept {
       in->now_ns > RL_NOW_MAX_NS ||
       !AreBytes(in->method, in->path, in->user, in->api_key, in->ip, in->key, in->idempotency_id))
     return false;
-  out.now_ns = in->now_ns;
-  out.cost = in->cost;
-  out.rule = in->rule;
-  out.method = View(in->method);
-  out.path = View(in->path);
-  out.identity.user = View(in->user);
-  out.identity.api_key = View(in->api_key);
-  out.identity.ip = View(in->ip);
-  out.identity.key = View(in->key);
-  out.identity.has_key = in->key.size != 0;
+  TakeFields(*in, out);
   out.identity.attributes = {};
-  out.idempotency_id = View(in->idempotency_id);
   return true;
 }
 

@@ -149,10 +149,9 @@ Status Registry::AllowAsync(const Request& request, Callback callback, void* use
     if (status == Status::kOk) callback(user, decision);
     return status;
   }
-  if ((request.cost != kCostOfRule && request.cost < 1) || FloorToMicros(request.now_ns) > kMaxMicros)
-    return Status::kInvalidArgument;
+  if (CheckRequest(request) != Status::kOk) return Status::kInvalidArgument;
   const uint64_t now_ns = impl_->NowNs(request.now_ns);
-  if (FloorToMicros(now_ns) > kMaxMicros) return Status::kInvalidArgument;
+  if (!IsValidInstant(now_ns)) return Status::kInvalidArgument;
   {
     const std::lock_guard lock(impl_->in_flight_mutex);
     ++impl_->in_flight;

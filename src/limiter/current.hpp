@@ -1,4 +1,4 @@
-// The rule set in force, reached without a lock and without a write that threads share (read-copy-update with striped reader counts).
+// The rule set in force, reached without a lock and without a write that threads share (read-copy-update with reader counts in threads' slots).
 //
 // A reader marks itself in its thread's slot, under the phase it saw, and reads the pointer. A reload swaps the pointer, makes all threads meet, and then
 // waits, one phase after the other, until the readers of both have gone: whose mark it could not see yet has seen the new pointer. Two phases

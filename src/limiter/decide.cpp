@@ -194,7 +194,7 @@ void Registry::Impl::NoteStore(Status status) noexcept {
 Status Registry::Allow(const Request& request, Decision& out) noexcept {
   if (const Status status = CheckRequest(request); status != Status::kOk) return Refuse(status, out);
   const uint64_t now_ns = impl_->NowNs(request.now_ns);
-  if (FloorToMicros(now_ns) > kMaxMicros) return Refuse(Status::kInvalidArgument, out);
+  if (!IsValidInstant(now_ns)) return Refuse(Status::kInvalidArgument, out);
   if (impl_->local) {
     const CurrentSnapshot::Reader snapshot(impl_->current);
     return impl_->Decide(*snapshot, request, now_ns, Mode::kSpend, out);
@@ -208,7 +208,7 @@ Status Registry::AllowRule(uint32_t rule, std::string_view key, int64_t cost, ui
   if (rule == 0) return Refuse(Status::kNotFound, out);
   if (impl_->local && IsValidCost(cost)) {
     const uint64_t instant = impl_->NowNs(now_ns);
-    if (FloorToMicros(instant) > kMaxMicros) return Refuse(Status::kInvalidArgument, out);
+    if (!IsValidInstant(instant)) return Refuse(Status::kInvalidArgument, out);
     const CurrentSnapshot::Reader snapshot(impl_->current);
     const CompiledRule* compiled = snapshot->ById(rule);
     if (compiled == nullptr) return Refuse(Status::kNotFound, out);
@@ -236,7 +236,7 @@ Status Registry::AllowRule(uint32_t rule, std::string_view key, int64_t cost, ui
 Status Registry::Peek(const Request& request, Decision& out) noexcept {
   if (const Status status = CheckRequest(request); status != Status::kOk) return Refuse(status, out);
   const uint64_t now_ns = impl_->NowNs(request.now_ns);
-  if (FloorToMicros(now_ns) > kMaxMicros) return Refuse(Status::kInvalidArgument, out);
+  if (!IsValidInstant(now_ns)) return Refuse(Status::kInvalidArgument, out);
   return impl_->Decide(*impl_->current.Keep(), request, now_ns, Mode::kPeek, out);
 }
 
@@ -299,11 +299,11 @@ Status Registry::Settle(const Request& request, const Decision& decision, int64_
                       decision.source == Source::kLeased);
   const bool local_answer = decision.source != Source::kLocalFallback || !impl_->local;
   if (!spent || !local_answer || actual < 0 || CheckRequest(request) != Status::kOk ||
-      FloorToMicros(decision.now_ns) > kMaxMicros) {
+      !IsValidInstant(decision.now_ns)) {
     return Refuse(Status::kInvalidArgument, out);
   }
   const uint64_t now_ns = impl_->NowNs(request.now_ns);
-  if (FloorToMicros(now_ns) > kMaxMicros) return Refuse(Status::kInvalidArgument, out);
+  if (!IsValidInstant(now_ns)) return Refuse(Status::kInvalidArgument, out);
   return impl_->Settle(*impl_->current.Keep(), request, decision, static_cast<uint64_t>(actual), now_ns, out);
 }
 

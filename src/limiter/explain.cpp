@@ -227,10 +227,9 @@ std::string ToJson(const Explanation& e) {
 }  // namespace
 
 Status Registry::Explain(const Request& request, bool json, std::string& out) {
-  if ((request.cost != kCostOfRule && request.cost < 1) || FloorToMicros(request.now_ns) > kMaxMicros)
-    return Status::kInvalidArgument;
+  if (CheckRequest(request) != Status::kOk) return Status::kInvalidArgument;
   const uint64_t now_ns = impl_->NowNs(request.now_ns);
-  if (FloorToMicros(now_ns) > kMaxMicros) return Status::kInvalidArgument;
+  if (!IsValidInstant(now_ns)) return Status::kInvalidArgument;
   const auto snapshot = impl_->current.Keep();
   Explanation e{*snapshot, request, request.rule == 0 ? NormalizePath(request.path) : std::string(),
                 {},        {},      {},

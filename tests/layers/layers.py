@@ -21,14 +21,14 @@ LAYERS = {
     "src/storage/redis": (
         ["src/storage", "src/algorithm", "src/core"],
         {"hiredis/hiredis.h", "openssl/err.h", "openssl/ssl.h", "openssl/x509v3.h", "fcntl.h", "netdb.h", "netinet/in.h",
-         "netinet/tcp.h", "poll.h", "signal.h", "sys/eventfd.h", "sys/socket.h", "sys/un.h", "unistd.h"},
+         "netinet/tcp.h", "poll.h", "sys/eventfd.h", "sys/socket.h", "sys/un.h", "unistd.h"},
     ),
     "src/rules": (["src/core", "src/algorithm/numbers.hpp", "src/algorithm/outcome.hpp"], set()),
     "src/config": (["src/rules", "src/algorithm", "src/core"], {"yaml.h", "sys/stat.h", "unistd.h", "fcntl.h"}),
     "src/report": (["src/core"], set()),
     "src/limiter": (
         ["src/report", "src/config", "src/rules", "src/storage", "src/algorithm", "src/core"],
-        {"linux/membarrier.h", "pthread.h", "signal.h", "sys/syscall.h", "unistd.h"},
+        {"linux/membarrier.h", "pthread.h", "sys/syscall.h", "unistd.h"},
     ),
     "capi": (["src", "include/ratel/rl.h"], set()),
     "tools": (["src", "include/ratel/rl.h", "include/ratel/rl.hpp"], None),

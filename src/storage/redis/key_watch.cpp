@@ -1,9 +1,8 @@
 #include "storage/redis/key_watch.hpp"
-
-#include <signal.h>
-
 #include <exception>
 #include <utility>
+
+#include "core/signals.hpp"
 
 namespace ratel::redis {
 
@@ -38,10 +37,7 @@ void KeyWatch::Start(std::chrono::milliseconds interval, Hearer hearer) {
 }
 
 void KeyWatch::Run() {
-  // The host's signals are for the host's threads.
-  sigset_t all;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, nullptr);
+  LeaveSignalsToTheHost();
   while (Wait()) {
     try {
       const auto seen = seen_;

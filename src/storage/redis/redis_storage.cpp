@@ -1,7 +1,6 @@
 #include "storage/redis/redis_storage.hpp"
 
 #include <poll.h>
-#include <signal.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
@@ -16,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/signals.hpp"
 #include "storage/redis/command.hpp"
 #include "storage/redis/exchange.hpp"
 #include "storage/redis/server.hpp"
@@ -232,10 +232,7 @@ class RedisStorage final : public Storage {
   // ---- The I/O thread -------------------------------------------------------------------------------------------------------------
 
   void Run() {
-    // The host's signals are for the host's threads.
-    sigset_t all;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, nullptr);
+    LeaveSignalsToTheHost();
     for (;;) {
       try {
         if (!Turn()) break;
