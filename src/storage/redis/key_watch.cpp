@@ -1,4 +1,5 @@
 #include "storage/redis/key_watch.hpp"
+
 #include <exception>
 #include <utility>
 
