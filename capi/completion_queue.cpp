@@ -173,7 +173,7 @@ rl_status rl_completion_queue_create(uint32_t capacity, rl_wake wake, void* user
 }
 
 void rl_completion_queue_destroy(rl_completion_queue* queue) {
-  if (!IsLive(queue)) return;
+  if (!IsLive(queue) || queue->queue->IsForked()) return;
   queue->queue->Abandon();
   delete queue;
 }

@@ -7,6 +7,7 @@
 #include <memory>
 #include <mutex>
 
+#include "core/birthplace.hpp"
 #include "handle.hpp"
 #include "ratel/rl.h"
 
@@ -40,6 +41,8 @@ class CompletionQueue {
   /// Takes up to `most` answers as a list for Free; nothing when the time is over. RL_E_CANCELLED: there will be no more.
   rl_status Take(uint32_t most, uint32_t timeout_ms, QueuedAnswer*& out);
   void Shutdown() noexcept;
+  /// Whether this is the copy in a child of fork, in which threads of the parent's may wait.
+  bool IsForked() const noexcept { return birthplace_.IsForked(); }
   /// Nobody drains any more; no wake runs once this has returned.
   void Abandon() noexcept;
 
@@ -48,6 +51,7 @@ class CompletionQueue {
  private:
   void Add(QueuedAnswer* answer) noexcept;
 
+  const Birthplace birthplace_;
   const uint32_t capacity_;
   const rl_wake wake_;
   void* const user_;

@@ -20,7 +20,11 @@ using namespace ratel::capi;
 namespace ratel::capi {
 
 Watches::Watches() = default;
-Watches::~Watches() = default;
+
+Watches::~Watches() {
+  // Nothing ends a thread that is not here: the memory ends with the process.
+  if (key_ != nullptr && IsForked()) static_cast<void>(key_.release());
+}
 
 bool Watches::IsThisThread() {
 #if RATEL_REDIS
@@ -31,7 +35,7 @@ bool Watches::IsThisThread() {
 #endif
 }
 
-void Watches::Replace(std::shared_ptr<redis::KeyWatch> watch) {
+void Watches::Replace(std::unique_ptr<redis::KeyWatch> watch) {
   const std::lock_guard lock(mutex_);
   key_.swap(watch);
 }
@@ -44,6 +48,8 @@ rl_status CheckInterval(uint32_t interval_ms, uint32_t least, const ErrorOut& er
 }
 
 rl_status CheckThread(rl_registry& registry, const ErrorOut& error) {
+  if (registry.watches.IsForked())
+    return error.Fail(RL_E_STATE, "the registry was made before this process was forked: make one here");
   if (!registry.watches.IsThisThread()) return RL_OK;
   return error.Fail(RL_E_STATE, "the watch cannot be changed from its own thread");
 }
@@ -82,7 +88,7 @@ rl_status WatchKey(rl_registry& registry, rl_str url, rl_str key, std::chrono::m
   if (!options) return refused(options.error());
   auto client = ratel::redis::KeyClient::Make(*options);
   if (!client) return refused(client.error());
-  const auto watch = std::make_shared<KeyWatch>(std::move(*client), std::string(View(key)));
+  auto watch = std::make_unique<KeyWatch>(std::move(*client), std::string(View(key)));
   const Result<std::string> first = watch->Look();
   if (first) {
     const auto faults = registry.engine->ReloadText(*first, watch->Shown());
@@ -92,7 +98,7 @@ rl_status WatchKey(rl_registry& registry, rl_str url, rl_str key, std::chrono::m
   }
   if (const rl_status status = EndFileWatch(registry, error)) return status;
   watch->Start(interval, HearerOf(*registry.engine, *watch));
-  registry.watches.Replace(watch);
+  registry.watches.Replace(std::move(watch));
   return RL_OK;
 }
 #endif

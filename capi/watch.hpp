@@ -4,6 +4,8 @@
 #include <memory>
 #include <mutex>
 
+#include "core/birthplace.hpp"
+
 namespace ratel::redis {
 class KeyWatch;
 }
@@ -18,14 +20,17 @@ class Watches {
   Watches(const Watches&) = delete;
   Watches& operator=(const Watches&) = delete;
 
+  /// Whether this is the copy in a child of fork, where the threads are not.
+  bool IsForked() const noexcept { return birthplace_.IsForked(); }
   /// Whether the caller is the watch's thread, on which it cannot be ended.
   bool IsThisThread();
   /// Ends the watch there was, on this thread and without a lock: it may be reloading, which calls the host's log.
-  void Replace(std::shared_ptr<redis::KeyWatch> watch);
+  void Replace(std::unique_ptr<redis::KeyWatch> watch);
 
  private:
+  const Birthplace birthplace_;
   std::mutex mutex_;
-  std::shared_ptr<redis::KeyWatch> key_;
+  std::unique_ptr<redis::KeyWatch> key_;
 };
 
 }  // namespace ratel::capi

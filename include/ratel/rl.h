@@ -399,7 +399,7 @@ typedef struct rl_registry rl_registry;
 RL_API rl_status rl_registry_create(rl_config *config, rl_registry **out, rl_error *err);
 
 /** Ends it. No other call on it may be under way or follow. What is left of leases and what the store is owed goes to the store, for a second at most (docs/local-tier.md). Asynchronous decisions that have not ended are completed with RL_E_CANCELLED before it returns,
- *  except those inside the host's own apply_async: it waits for their finish. */
+ *  except those inside the host's own apply_async: it waits for their finish. In a child of fork: docs/abi.md. */
 RL_API void rl_registry_destroy(rl_registry *registry);
 
 /** Replaces the rule set as a whole or not at all; a request sees the old or the new one. RL_E_CONFIG: the old one stays, which is logged and counted. State survives (docs/reload.md). Callbacks, storage and secret of `config` are not looked at. */
@@ -506,7 +506,7 @@ typedef void (*rl_wake)(void *user);
 RL_API rl_status rl_completion_queue_create(uint32_t capacity, rl_wake wake, void *user, rl_completion_queue **out, rl_error *err);
 
 /** Ends it. No other call on it may be under way or follow, but questions may be: their answers are dropped, and so are those that nobody drained. A wake that runs is waited
- *  for. */
+ *  for. In a child of fork it does nothing. */
 RL_API void rl_completion_queue_destroy(rl_completion_queue *queue);
 
 /** No more questions: rl_allow_queued answers RL_E_CANCELLED from now on. What was asked still comes. Wakes everybody who waits in drain. */

@@ -317,7 +317,7 @@ Status Registry::Impl::Reset(const Snapshot& snapshot, const Request& request) n
   if (buffer.size() == 0) return Status::kOk;
   Operation operation{buffer.charges.From(0), 0, Mode::kForget};
   if (fallback != nullptr) fallback->Apply(operation);
-  if (ledger != nullptr) {
+  if (ledger != nullptr && !birthplace.IsForked()) {
     for (const Charge& charge : operation.charges) ledger->Forget(charge.key);
   }
   std::string names;

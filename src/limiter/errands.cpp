@@ -1,7 +1,5 @@
 #include "limiter/errands.hpp"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <new>
 #include <optional>
@@ -28,11 +26,10 @@ Micros LatestInstant::Now() const noexcept {
 }
 
 Errands::Errands(Storage& storage, Ledger& ledger, TotalCounters& totals, const std::atomic<bool>& store_failing)
-    : storage_(storage), ledger_(ledger), totals_(totals), store_failing_(store_failing), process_(getpid()) {}
-
-bool Errands::IsForked() const noexcept { return getpid() != process_; }
+    : storage_(storage), ledger_(ledger), totals_(totals), store_failing_(store_failing) {}
 
 void Errands::Owes(Micros now) noexcept {
+  if (birthplace_.IsForked()) return;
   latest_.Saw(now);
   if (idle_.load() && !storage_.runs_host_code()) Start();
 }
@@ -42,7 +39,7 @@ void Errands::Leased() noexcept {
 }
 
 void Errands::StoreIsBack() noexcept {
-  if (ledger_.count() == 0 || IsForked()) return;
+  if (ledger_.count() == 0 || birthplace_.IsForked()) return;
   {
     const std::lock_guard lock(mutex_);
     is_back_ = true;
@@ -51,7 +48,7 @@ void Errands::StoreIsBack() noexcept {
 }
 
 void Errands::Start() noexcept {
-  if (IsForked()) return;
+  if (birthplace_.IsForked()) return;
   const std::lock_guard lock(mutex_);
   if (stopping_) return;
   if (thread_.joinable()) {
@@ -93,7 +90,7 @@ void Errands::Run() noexcept {
 bool Errands::TakeLent() noexcept {
   if (!HasWork() || !storage_.runs_host_code() || store_failing_.load(std::memory_order_relaxed)) return false;
   if (lent_.exchange(true, std::memory_order_acquire)) return false;
-  if (std::chrono::steady_clock::now() >= not_before_ && !IsForked()) return true;
+  if (std::chrono::steady_clock::now() >= not_before_ && !birthplace_.IsForked()) return true;
   lent_.store(false, std::memory_order_release);
   return false;
 }
@@ -160,10 +157,6 @@ void Errands::LendAsync() noexcept {
 }
 
 void Errands::Stop() noexcept {
-  if (IsForked()) {
-    if (thread_.joinable()) thread_.detach();
-    return;
-  }
   {
     std::unique_lock lock(mutex_);
     if (stopping_) return;

@@ -11,6 +11,7 @@
 #include <mutex>
 #include <thread>
 
+#include "core/birthplace.hpp"
 #include "limiter/counters.hpp"
 #include "limiter/errand.hpp"
 #include "limiter/ledger.hpp"
@@ -39,10 +40,7 @@ class Errands {
   Errands(const Errands&) = delete;
   Errands& operator=(const Errands&) = delete;
 
-  // Any threads; none of these waits for the store, but Lend.
-
-  /// Whether this is a child of fork: it has the object and not the thread, and leaves all of this alone.
-  bool IsForked() const noexcept;
+  // Any threads; none of these waits for the store, but Lend. In a child of fork they do nothing.
 
   /// From now on its leases are handed back. Once.
   void Attend(Tier& tier) noexcept { tier_.store(&tier, std::memory_order_release); }
@@ -96,7 +94,7 @@ class Errands {
   LatestInstant latest_;
   std::atomic<Tier*> tier_{nullptr};
 
-  const int process_;
+  const Birthplace birthplace_;
   std::mutex mutex_;
   std::condition_variable wake_;
   std::thread thread_;

@@ -62,11 +62,16 @@ Status Registry::Impl::FallBack(const Snapshot& snapshot, const MatchedRules& ru
   for (size_t i = 0; i < uses.size(); ++i) {
     const Charge& charge = operation.charges[i];
     if (!charge.outcome.allowed) continue;
-    if (const uint64_t dropped = ledger->Add(charge, uses[i], operation.now, costs[i]))
-      totals.Add(TotalCount::kUnreported, dropped);
+    Owe(charge, uses[i], operation.now, costs[i]);
   }
   errands->Owes(operation.now);
   return Status::kOk;
+}
+
+void Registry::Impl::Owe(const Charge& charge, const LimitUse& use, Micros now, uint64_t units) noexcept {
+  // A child of fork has nobody who would tell the store.
+  const uint64_t dropped = birthplace.IsForked() ? units : ledger->Add(charge, use, now, units);
+  if (dropped != 0) totals.Add(TotalCount::kUnreported, dropped);
 }
 
 void Registry::Impl::Warm(const Snapshot& snapshot, const MatchedRules& rules, std::span<const Charge> charges,
@@ -92,10 +97,9 @@ Status Registry::Impl::SettleFallback(const Snapshot& snapshot, const Request& r
     return status;
   for (size_t i = 0; i < uses.size(); ++i) {
     Charge& charge = operation.charges[i];
-    if (operation.actual < charge.cost)
+    if (operation.actual < charge.cost && !birthplace.IsForked())
       ledger->TakeBack(charge.key, operation.now, operation.charged_at, charge.cost - operation.actual);
-    if (operation.actual > charge.cost)
-      totals.Add(TotalCount::kUnreported, ledger->Add(charge, uses[i], operation.now, operation.actual - charge.cost));
+    if (operation.actual > charge.cost) Owe(charge, uses[i], operation.now, operation.actual - charge.cost);
     UseShare(charge, uses[i]);
     charge.name = {};
   }

@@ -57,6 +57,11 @@ std::unique_ptr<Registry> Registry::Create(Options&& options) {
 
 Registry::~Registry() {
   if (impl_ == nullptr) return;
+  if (impl_->birthplace.IsForked() && (impl_->errands != nullptr || impl_->watch != nullptr)) {
+    // The memory ends with the process.
+    static_cast<void>(impl_.release());
+    return;
+  }
   impl_->watch.reset();
   if (impl_->errands == nullptr || impl_->storage == nullptr) return;
   // What is in the host's hands is the host's to end, so that comes first: what it has paid for is then handed back. What is on its way to a server the
@@ -68,8 +73,6 @@ Registry::~Registry() {
 }
 
 void Registry::Impl::AwaitInFlight() noexcept {
-  // In a child of fork nothing is on its way to a server but what the parent had sent, which ends there.
-  if (errands->IsForked() && !storage->runs_host_code()) return;
   std::unique_lock lock(in_flight_mutex);
   in_flight_ended.wait(lock, [this] { return in_flight == 0; });
 }
@@ -136,6 +139,8 @@ std::vector<Error> Registry::ReloadFrom(const RuleSetBuilder& builder, std::vect
 void Registry::Tell(Log::Level level, std::string_view text) noexcept { impl_->Say(level, text); }
 
 std::vector<Error> Registry::Watch(const std::string& path, std::chrono::milliseconds interval) {
+  if (impl_->birthplace.IsForked())
+    return {{Status::kState, "the registry was made before this process was forked: make one here", "", "", {}}};
   {
     const std::lock_guard lock(impl_->watch_mutex);
     if (impl_->watch != nullptr && impl_->watch->IsThisThread())

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "config/watch.hpp"
+#include "core/birthplace.hpp"
 #include "limiter/book.hpp"
 #include "limiter/counters.hpp"
 #include "limiter/current.hpp"
@@ -23,6 +24,7 @@ namespace ratel {
 struct Registry::Impl {
   explicit Impl(const KeyedHasher& key_hasher) : hasher(key_hasher), book(hasher) {}
 
+  const Birthplace birthplace;
   const KeyedHasher hasher;
   Book book;
   CurrentSnapshot current;
@@ -49,8 +51,11 @@ struct Registry::Impl {
   std::condition_variable in_flight_ended;
   uint64_t in_flight = 0;  ///< asynchronous decisions that have not ended
 
-  /// Null until a rule wants it, and with a local store.
-  Tier* tier() const noexcept { return published_tier.load(std::memory_order_acquire); }
+  /// Null until a rule wants it, with a local store, and in a child of fork: what was paid for is the parent's.
+  Tier* tier() const noexcept {
+    Tier* const tier = published_tier.load(std::memory_order_acquire);
+    return tier == nullptr || birthplace.IsForked() ? nullptr : tier;
+  }
   /// Until no asynchronous decision is under way any more.
   void AwaitInFlight() noexcept;
   uint64_t NowNs(uint64_t given) noexcept { return given != 0 ? given : clock->NowNs(); }
@@ -79,6 +84,8 @@ struct Registry::Impl {
   /// The store has admitted: the local share is charged as well, so that it is not full when the store fails.
   void Warm(const Snapshot& snapshot, const MatchedRules& rules, std::span<const Charge> charges,
             std::span<const LimitUse> uses, Micros now) noexcept;
+  /// What the fallback has admitted is owed to the store, or told as unreported.
+  void Owe(const Charge& charge, const LimitUse& use, Micros now, uint64_t units) noexcept;
   /// `operation` settles `request`, which the fallback had admitted: corrects the share and what the store is owed.
   Status SettleFallback(const Snapshot& snapshot, const Request& request, ChargeBuffer& buffer,
                         Operation& operation) noexcept;

@@ -14,7 +14,7 @@ import tempfile
 
 # folder: (our folders or single headers it may use, headers from outside)
 LAYERS = {
-    "src/core": ([], {"signal.h", "sys/random.h", "xxhash.h", "time.h"}),
+    "src/core": ([], {"pthread.h", "signal.h", "sys/random.h", "xxhash.h", "time.h"}),
     "src/algorithm": (["src/core"], set()),
     "src/storage": (["src/algorithm", "src/core"], set()),
     "src/storage/memory": (["src/storage", "src/algorithm", "src/core"], {"sys/mman.h", "sched.h"}),

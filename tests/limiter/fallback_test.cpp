@@ -200,8 +200,11 @@ TEST(Forked, AChildEndsWithoutTheThreadThatReports) {
   Fixture f(OneRule("fixed_window"), Store::kRemote);
   f.failing = true;
   EXPECT_EQ(Admitted(f, 3), 3);
+  // Until it waits for its next try: that is where a child would wait for it for ever.
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
   const pid_t child = fork();
   if (child == 0) {
+    alarm(60);
     f.failing = false;
     f.Ask("GET", "/", "v");
     f.registry.reset();

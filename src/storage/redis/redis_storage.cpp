@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/birthplace.hpp"
 #include "core/signals.hpp"
 #include "storage/redis/command.hpp"
 #include "storage/redis/exchange.hpp"
@@ -171,10 +172,6 @@ class RedisStorage final : public Storage {
   }
 
   void Stop() noexcept override {
-    if (forked()) {
-      if (thread_.joinable()) thread_.detach();
-      return;
-    }
     {
       const std::lock_guard lock(mutex_);
       stopping_ = true;
@@ -186,7 +183,7 @@ class RedisStorage final : public Storage {
  private:
   /// Hands calls to the I/O thread. kOk: each will be ended. Anything else, or an exception: none will.
   Status Submit(std::span<CallPtr> calls, bool waits) {
-    if (down_.load(std::memory_order_relaxed) || forked()) return Status::kStore;
+    if (down_.load(std::memory_order_relaxed) || birthplace_.IsForked()) return Status::kStore;
     // To wait for this very thread would be for ever.
     if (waits && std::this_thread::get_id() == thread_.get_id()) return Status::kState;
     bool ring = false;
@@ -200,9 +197,6 @@ class RedisStorage final : public Storage {
     if (ring) bell_.Ring();
     return Status::kOk;
   }
-
-  /// Whether this is a child of the process that started the I/O thread, where there is none.
-  bool forked() const noexcept { return getpid() != process_; }
 
   CallPtr NewCall(Operation& operation, Completion& done) const {
     auto call = std::make_shared<Call>();
@@ -310,7 +304,7 @@ class RedisStorage final : public Storage {
     for (size_t i = 0; i < polled_.size(); ++i) polled_[i]->OnEvents(wanted_[i + 1].revents);
   }
 
-  const pid_t process_ = getpid();
+  const Birthplace birthplace_;
   Bell bell_;
   Messages messages_;
   Surroundings around_;
