@@ -9,9 +9,10 @@
 
 /* Nobody listens on port 1, so the I/O thread, the fallback, the thread that reports and the watch of a key all have something to do. */
 #define NOBODY "redis://127.0.0.1:1?deadline_ms=20"
-#define SHARED                                                                                                     \
-  "instances: 2\n"                                                                                                 \
-  "rules: [{name: orders, path: /orders, scope: user, algorithm: token_bucket, limit: 100, window: 1d, local_tier: leases}]"
+#define SHARED                                                                                                       \
+  "instances: 2\n"                                                                                                   \
+  "rules: [{name: orders, path: /orders, scope: user, algorithm: token_bucket, limit: 100, window: 1d, local_tier: " \
+  "leases}]"
 
 static void pause_ms(long ms) {
   const struct timespec span = {ms / 1000, ms % 1000 * 1000000};
@@ -114,7 +115,7 @@ static void *drains(void *queue) {
   uint32_t count = 0;
   rl_decision decision = RL_DECISION_INIT;
   return rl_completion_queue_drain(queue, &tag, &decision, 1, RL_WAIT_FOREVER, &count, NULL) == RL_E_CANCELLED ? queue
-                                                                                                             : NULL;
+                                                                                                               : NULL;
 }
 
 static void a_queue_that_a_thread_of_the_parent_waits_in(void **state) {
