@@ -39,10 +39,11 @@ class Load:
         return self.keys * min(decisions // self.keys, self.limit)
 
     def smaller(self, factor):
-        """The same in small, for smoke runs and for counting."""
-        turns = math.ceil(self.turns / factor)
+        """The same in small, for smoke runs and for counting: still so many that a server's start and end do not show."""
+        keys = max(1, self.keys // 10)
+        turns = math.ceil(max(self.turns / factor, 4000 / keys))
         limit = max(1, turns // 10) if self.name == "denied" else self.limit
-        return dataclasses.replace(self, what=f"{self.what}, in small", keys=max(1, self.keys // 10), turns=turns, limit=limit)
+        return dataclasses.replace(self, what=f"{self.what}, in small", keys=keys, turns=turns, limit=limit)
 
 
 LOADS = [
