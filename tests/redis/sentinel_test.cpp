@@ -216,19 +216,42 @@ TEST(Sentinel, TheyHaveAPasswordOfTheirOwn) {
   EXPECT_EQ(Spend(*storage), Status::kOk);
 }
 
+/// What a sentinel says that takes this server for the master.
+std::string Naming(const RedisServer& server) {
+  const std::string port = std::to_string(server.port());
+  return "*2\r\n$9\r\n127.0.0.1\r\n$" + std::to_string(port.size()) + "\r\n" + port + "\r\n";
+}
+
 TEST(Sentinel, AMasterThatIsNoneIsNotUsed) {
   // A sentinel that is wrong: it names a server that is a replica by now.
   Watched watched(1);
   ASSERT_TRUE(Eventually([&] { return watched.Ready(); }));
-  const std::string port = std::to_string(watched.replica.port());
-  const std::string answer = "*2\r\n$9\r\n127.0.0.1\r\n$" + std::to_string(port.size()) + "\r\n" + port + "\r\n";
-  Parrot wrong(answer);
+  Parrot wrong(Naming(watched.replica));
   const auto storage = Open("redis+sentinel://127.0.0.1:" + std::to_string(wrong.port()) + "/mymaster?" + kUsual);
   const Heard heard(*storage);
   EXPECT_EQ(Spend(*storage), Status::kStore);
   EXPECT_TRUE(Eventually([&] { return heard.Mentions("it is no master"); })) << heard.all();
   watched.replica.Do({"REPLICAOF", "NO", "ONE"});
   EXPECT_TRUE(Eventually([&] { return Spend(*storage) == Status::kOk; }));
+}
+
+TEST(Sentinel, AMasterThatWasReplacedAndHasNoReplicasLeftIsLeft) {
+  // It still says that it is a master, and a sentinel that was cut off with it says so as well. It refuses to write, as it was told to in such a case.
+  RedisServer old({"--min-replicas-to-write", "1", "--min-replicas-max-lag", "1", "--repl-diskless-sync-delay", "0"});
+  RedisServer next({"--replicaof", "127.0.0.1", std::to_string(old.port())});
+  const auto writes = [](RedisServer& server) { return server.Do({"SET", "one", "two"}) == "OK"; };
+  ASSERT_TRUE(Eventually([&] { return writes(old); }));
+  Parrot cut_off(Naming(old));
+  Parrot other(Naming(next));
+  const auto storage = Open("redis+sentinel://127.0.0.1:" + std::to_string(cut_off.port()) +
+                            ",127.0.0.1:" + std::to_string(other.port()) + "/mymaster?" + kUsual);
+  const Heard heard(*storage);
+  ASSERT_TRUE(Eventually([&] { return Spend(*storage) == Status::kOk; })) << heard.all();
+  next.Do({"REPLICAOF", "NO", "ONE"});
+  ASSERT_TRUE(Eventually([&] { return !writes(old); }));
+  EXPECT_TRUE(Eventually([&] {
+    return Spend(*storage) == Status::kOk && heard.Mentions("the master is 127.0.0.1:" + std::to_string(next.port()));
+  })) << heard.all();
 }
 
 TEST(Sentinel, AKeyIsReadAndWrittenOnTheMaster) {

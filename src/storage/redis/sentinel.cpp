@@ -46,6 +46,15 @@ void Sentinel::Dispatch(const CallPtr& call) {
   waiting_.push_back(call);
 }
 
+bool Sentinel::Redirect(const CallPtr&, std::string_view error, const Place& from) {
+  // It takes itself for the master, but may be cut off and replaced, and who names it may be cut off with it.
+  if (master_ != nullptr && master_->place() == from && error.find("NOREPLICAS") != std::string_view::npos) {
+    misses_replicas_ = true;
+    scout_.Wake();
+  }
+  return false;
+}
+
 void Sentinel::Suspect(const Place& server) {
   if (master_ != nullptr && master_->place() == server) scout_.Wake();
 }
@@ -57,8 +66,9 @@ bool Sentinel::OnFound(const redisReply& reply, const Place& asked, std::string&
     return false;
   }
   in_vain_ = false;
+  const bool serves = !std::exchange(misses_replicas_, false);
   if (master_ != nullptr && master_->place() == *place) {
-    if (!master_->Accepts(Clock::now())) scout_.Distrust(asked);
+    if (!serves || !master_->Accepts(Clock::now())) scout_.Distrust(asked);
     return true;
   }
   if (master_ != nullptr) former_.push_back(std::move(master_));

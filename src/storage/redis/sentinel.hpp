@@ -1,6 +1,6 @@
 // The topology of a master that sentinels watch over: they are asked in turn who it is, and it is asked whether it is (ROLE, when a connection is made).
 //
-// They are asked at the start, now and then, and when the master is lost or says that it is none, until one serves. A sentinel that has answered stays
+// They are asked at the start, now and then, and when the master is lost, says that it is none, or misses its replicas, until one serves. A sentinel that has answered stays
 // the first to be asked, unless the master that it names does not serve.
 #pragma once
 
@@ -28,7 +28,7 @@ class Sentinel final : public Topology, private Scout::Client {
 
   bool Accepts(Clock::time_point now) const noexcept override;
   void Dispatch(const CallPtr& call) override;
-  bool Redirect(const CallPtr&, std::string_view, const Place&) override { return false; }
+  bool Redirect(const CallPtr& call, std::string_view error, const Place& from) override;
   void Suspect(const Place& server) override;
   void Tick(Clock::time_point now) override;
   Clock::time_point NextTick(Clock::time_point now) const noexcept override;
@@ -43,7 +43,8 @@ class Sentinel final : public Topology, private Scout::Client {
 
   Surroundings& around_;
   Scout scout_;
-  bool in_vain_ = false;  ///< nobody could tell the master
+  bool in_vain_ = false;          ///< nobody could tell the master
+  bool misses_replicas_ = false;  ///< the master has refused to write since somebody was asked
   std::unique_ptr<Server> master_;
   std::vector<std::unique_ptr<Server>> former_;  ///< until what was sent to them has ended
   std::deque<CallPtr> waiting_;                  ///< for the first master
