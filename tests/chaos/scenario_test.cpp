@@ -3,9 +3,11 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
-#include <optional>
+#include <filesystem>
+#include <string_view>
 
 #include "chaos/gateways.hpp"
+#include "chaos/names.hpp"
 #include "chaos/relay.hpp"
 #include "redis/server.hpp"
 
@@ -45,10 +47,12 @@ struct Scenario {
   std::function<void(World&)> mends = [](World&) {};
   std::string options = "deadline_ms=20";
   bool through_relay = false;
+  std::string_view host = "127.0.0.1";
   const char* policy = "local";
   const char* tier = "none";
   std::vector<std::string> arguments = {};
-  bool anonymous = false;  ///< gateways give no user and no password
+  std::function<void(World&)> prepares = [](World&) {};  ///< before there is any gateway
+  bool anonymous = false;                                ///< gateways give no user and no password
   Noticed noticed = Noticed::kSurely;
 };
 
@@ -80,6 +84,33 @@ void MakeLists(World& world) {
 }
 
 void PutOneClockAhead(World& world) { world.gateways->PutFirstClockAhead(std::chrono::hours(1)); }
+
+/// Keys of somebody else in the file that a server reads at its start, so many that it takes a while.
+void WriteMuch(World& world) {
+  world.server.Do({"EVAL", "for i = 1, 3000 do redis.call('SET', 'filling:' .. i, string.rep('x', 100)) end", "0"});
+  world.server.Do({"BGREWRITEAOF"});
+  Eventually([&] {
+    return world.server.Info("persistence", "aof_rewrite_in_progress") == "0" &&
+           world.server.Info("persistence", "aof_rewrite_scheduled") == "0";
+  });
+}
+
+bool IsLoading(RedisServer& server) { return server.Info("persistence", "loading") == "1"; }
+
+void StartAndLoad(World& world) {
+  world.server.Kill();
+  world.server.Start();
+  EXPECT_TRUE(IsLoading(world.server));
+}
+
+/// A folder lies where the server's file would.
+void FailToSave(World& world) {
+  std::filesystem::create_directory(world.server.folder() + "/blocked");
+  world.server.Do({"CONFIG", "SET", "stop-writes-on-bgsave-error", "no"});
+  world.server.Do({"CONFIG", "SET", "save", "3600 1"});
+  world.server.Do({"BGSAVE"});
+  Eventually([&] { return world.server.Info("persistence", "rdb_last_bgsave_status") == "err"; });
+}
 
 void DropAgainAndAgain(World& world) {
   for (int i = 0; i < 20; ++i) {
@@ -173,6 +204,25 @@ const std::vector<Scenario>& Scenarios() {
        .breaks = [](World& world) { world.relay.Become(Mood::kRefuse, "LOADING Redis is loading the dataset"); },
        .mends = [](World& world) { world.relay.Become(Mood::kPass); },
        .through_relay = true},
+      {.name = "LoadingItsFile",
+       .forgotten = 0,
+       .shares = kShares,
+       .breaks = StartAndLoad,
+       .mends = [](World& world) { EXPECT_TRUE(Eventually([&] { return !IsLoading(world.server); })); },
+       .arguments = {"--appendonly", "yes", "--appendfsync", "always", "--key-load-delay", "1000",
+                     "--loading-process-events-interval-bytes", "1024"},
+       .prepares = WriteMuch,
+       .anonymous = true},
+      {.name = "NameNotFound",
+       .forgotten = 0,
+       .shares = kShares,
+       .breaks =
+           [](World& world) {
+             name_is_known = false;
+             world.DropConnections();
+           },
+       .mends = [](World&) { name_is_known = true; },
+       .host = kName},
       {.name = "PasswordAdded",
        .forgotten = 0,
        .shares = kShares,
@@ -220,7 +270,8 @@ const std::vector<Scenario>& Scenarios() {
        .mends =
            [](World& world) {
              world.server.Do({"CONFIG", "SET", "maxmemory", "0"});
-           }},
+           },
+       .noticed = Noticed::kUnlessSpent},
       {.name = "ReadOnly",
        .forgotten = 0,
        .shares = kShares,
@@ -232,6 +283,44 @@ const std::vector<Scenario>& Scenarios() {
            [](World& world) {
              world.server.Do({"REPLICAOF", "NO", "ONE"});
            },
+       .noticed = Noticed::kUnlessSpent},
+      {.name = "ReplicaWithoutItsMaster",
+       .forgotten = 0,
+       .shares = kShares,
+       .breaks =
+           [](World& world) {
+             world.server.Do({"CONFIG", "SET", "replica-serve-stale-data", "no"});
+             world.server.Do({"REPLICAOF", "127.0.0.1", "1"});
+           },
+       .mends =
+           [](World& world) {
+             world.server.Do({"REPLICAOF", "NO", "ONE"});
+           }},
+      {.name = "TooFewReplicas",
+       .forgotten = 0,
+       .shares = kShares,
+       .breaks =
+           [](World& world) {
+             world.server.Do({"CONFIG", "SET", "min-replicas-to-write", "1"});
+           },
+       .mends =
+           [](World& world) {
+             world.server.Do({"CONFIG", "SET", "min-replicas-to-write", "0"});
+           },
+       .noticed = Noticed::kUnlessSpent},
+      {.name = "CannotSave",
+       .forgotten = 0,
+       .shares = kShares,
+       .breaks =
+           [](World& world) {
+             world.server.Do({"CONFIG", "SET", "stop-writes-on-bgsave-error", "yes"});
+           },
+       .mends =
+           [](World& world) {
+             world.server.Do({"CONFIG", "SET", "stop-writes-on-bgsave-error", "no"});
+           },
+       .arguments = {"--dbfilename", "blocked"},
+       .prepares = FailToSave,
        .noticed = Noticed::kUnlessSpent},
       {.name = "ForeignValues",
        .forgotten = kLimit,
@@ -274,8 +363,8 @@ INSTANTIATE_TEST_SUITE_P(Faults, Chaos, testing::ValuesIn(Scenarios()),
 
 std::string UrlOf(const World& world, const Scenario& scenario) {
   const int port = scenario.through_relay ? world.relay.port() : world.server.port();
-  return std::string("redis://") + (scenario.anonymous ? "" : "limiter:one@") + "127.0.0.1:" + std::to_string(port) +
-         "/0?" + scenario.options;
+  return std::string("redis://") + (scenario.anonymous ? "" : "limiter:one@") + std::string(scenario.host) + ":" +
+         std::to_string(port) + "/0?" + scenario.options;
 }
 
 TEST_P(Chaos, IsOutlived) {
@@ -284,6 +373,7 @@ TEST_P(Chaos, IsOutlived) {
   // A server that is started again knows no users.
   const auto add_user = [&] { world.server.Do({"ACL", "SETUSER", "limiter", "on", ">one", "~*", "+@all"}); };
   add_user();
+  scenario.prepares(world);
   Gateways gateways(kGateways, RulesOf(kLimit, kGateways, scenario.policy, scenario.tier), UrlOf(world, scenario));
   world.gateways = &gateways;
   ASSERT_TRUE(Eventually([&] { return gateways.AllExact() && gateways.allowed() >= kLimit / 2; })) << scenario.name;
@@ -318,6 +408,9 @@ TEST_P(Chaos, IsOutlived) {
               static_cast<double>(during.longest.count()) / 1000.0, static_cast<unsigned long long>(above),
               static_cast<unsigned long long>(bound), static_cast<long long>(longest_until_exact.count()));
   EXPECT_LE(above, bound) << scenario.name;
+  const bool closed = std::string_view(scenario.policy) == "closed";
+  EXPECT_EQ(during.by_source[closed ? RL_SOURCE_LOCAL_FALLBACK : RL_SOURCE_FAIL_CLOSED], 0u) << during.ToText();
+  EXPECT_EQ(during.by_source[RL_SOURCE_FAIL_OPEN], 0u) << during.ToText();
   if (scenario.noticed == Noticed::kNever) {
     EXPECT_EQ(during.by_source[RL_SOURCE_EXACT], during.allowed + during.denied) << during.ToText();
   }
