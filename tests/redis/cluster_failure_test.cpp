@@ -1,8 +1,12 @@
 // What happens when nodes of a cluster fail: whom it harms, that it ends by itself, and how much more than the limit is admitted.
+#include <algorithm>
 #include <cstdlib>
 #include <iostream>
+#include <memory>
+#include <vector>
 
 #include "redis/cluster.hpp"
+#include "redis/gateway.hpp"
 #include "redis/load.hpp"
 #include "redis/support.hpp"
 #include "storage/redis/exchange.hpp"
@@ -92,6 +96,53 @@ TEST(ClusterLimit, IsKeptWhenAMasterIsKilledUpToWhatItHadNotHandedOn) {
   EXPECT_LE(above, 100) << "what was acknowledged and had not reached the replica";
   // A call that failed may have been counted.
   EXPECT_GE(above, -static_cast<long long>(load.failed()));
+}
+
+// docs/operating.md: more than the limit by the shares of an outage, and by what the replica had not been told.
+TEST(ClusterLimit, IsKeptByGatewaysWhenAMasterIsKilledUpToTheirSharesAndWhatItHadNotHandedOn) {
+  constexpr size_t kGateways = 4;
+  constexpr uint64_t kLimit = 8000;
+  constexpr uint64_t kNotHandedOn = 100;
+  RedisCluster cluster;
+  const auto gateways = Gateways(
+      kGateways,
+      "instances: 4\nrules:\n  - {name: r, scope: user, algorithm: fixed_window, limit: 8000, window: 3650d}\n",
+      cluster.url("deadline_ms=20000"));
+  ASSERT_TRUE(gateways[0]->Ask().allowed);
+  const auto holds_the_state = [&](size_t i) {
+    const std::vector<std::string> keys = cluster.node(i).Keys();
+    return std::ranges::any_of(keys, [](const std::string& key) { return key.starts_with("rl{"); });
+  };
+  size_t master = 0;
+  while (!holds_the_state(master)) ASSERT_LT(++master, RedisCluster::kMasters);
+  const size_t replica = RedisCluster::kMasters + master;
+  // A master hands nothing on before the replica's first acknowledgement, which is up to a second after the link is up.
+  ASSERT_TRUE(Eventually([&] { return holds_the_state(replica); }));
+  std::vector<std::unique_ptr<Asking>> load;
+  for (const auto& gateway : gateways) load.push_back(std::make_unique<Asking>(*gateway));
+  const auto each = [&](const auto& holds) { return Eventually([&] { return std::ranges::all_of(load, holds); }, 60); };
+  ASSERT_TRUE(each([](const auto& one) { return one->by_store().all() > 50; }));
+
+  cluster.node(master).Kill();
+  ASSERT_TRUE(each([](const auto& one) { return one->by_share().all() > 0; }));
+  std::vector<uint64_t> before;
+  for (const auto& one : load) before.push_back(one->by_store().all());
+  for (size_t i = 0; i < kGateways; ++i)
+    ASSERT_TRUE(Eventually([&] { return load[i]->by_store().all() > before[i]; }, 60)) << "gateway " << i;
+  EXPECT_EQ(cluster.node(replica).Info("replication", "role"), "master");
+  ASSERT_TRUE(each([](const auto& one) { return one->by_store().denied > 0; })) << "until the budget is spent";
+  for (const auto& one : load) one->Stop();
+  uint64_t admitted = 1;
+  uint64_t by_shares = 0;
+  for (const auto& one : load) {
+    admitted += one->by_store().admitted + one->by_share().admitted;
+    by_shares += one->by_share().admitted;
+    EXPECT_LE(one->by_share().admitted, kLimit / kGateways);
+  }
+  std::cout << "admitted above the limit of " << kLimit << ": " << static_cast<int64_t>(admitted - kLimit)
+            << ", by shares: " << by_shares << "\n";
+  EXPECT_LE(admitted, kLimit + by_shares + kNotHandedOn);
+  for (const auto& gateway : gateways) EXPECT_EQ(gateway->Ask("bob").source, Source::kExact);
 }
 
 TEST(ClusterDown, IsToldAtOnceAndEndsWithIt) {

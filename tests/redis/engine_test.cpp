@@ -109,7 +109,12 @@ TEST(Engine, EachPolicyAnswersWhileTheServerIsDownAndCountsAreExactAgainAfterwar
       admitted += decision.allowed;
     }
     EXPECT_EQ(admitted, source == RL_SOURCE_LOCAL_FALLBACK ? 8 / 4 : source == RL_SOURCE_FAIL_OPEN ? 20 : 0);
-    EXPECT_GE(engine.Metrics().store_errors, 20u);
+    const rl_metrics metrics = engine.Metrics();
+    EXPECT_GE(metrics.store_errors, 20u);
+    EXPECT_EQ(metrics.local_fallback >= 20, source == RL_SOURCE_LOCAL_FALLBACK) << metrics.local_fallback;
+    EXPECT_EQ(metrics.fail_open >= 20, source == RL_SOURCE_FAIL_OPEN) << metrics.fail_open;
+    EXPECT_EQ(metrics.fail_closed >= 20, source == RL_SOURCE_FAIL_CLOSED) << metrics.fail_closed;
+    EXPECT_EQ(metrics.allowed + metrics.denied, metrics.requests);
     EXPECT_NE(engine.told().find("127.0.0.1"), std::string::npos);
     server.Start();
     EXPECT_TRUE(Eventually([&] { return engine.Ask("dora").source == RL_SOURCE_EXACT; }));

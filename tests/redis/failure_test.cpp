@@ -2,9 +2,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <fstream>
 #include <functional>
+#include <iterator>
 #include <set>
 #include <thread>
 
@@ -152,6 +155,65 @@ TEST(Failure, WithoutThePasswordAndWithAWrongOne) {
   EXPECT_EQ(Spend(*storage), Status::kOk);
 }
 
+/// The commands that docs/redis.md wants for the server's user.
+std::vector<std::string> CommandsOfTheManual() {
+  std::ifstream file(RATEL_SOURCE_DIR "/docs/redis.md");
+  const std::string text(std::istreambuf_iterator<char>(file), {});
+  const size_t from = text.find("needs these commands");
+  const std::string list = text.substr(from, text.find("In a cluster also", from) - from);
+  std::vector<std::string> commands;
+  for (size_t at = list.find('`'); at != std::string::npos; at = list.find('`', at + 1)) {
+    const size_t end = list.find('`', at + 1);
+    const std::string word = list.substr(at + 1, end - at - 1);
+    if (!word.starts_with("~")) commands.push_back(word);
+    at = end;
+  }
+  return commands;
+}
+
+TEST(Failure, TheRightsThatTheManualNamesAreEnough) {
+  RedisServer server;
+  std::vector<std::string> user = {"ACL", "SETUSER", "limiter", "on", ">pw", "~rl*", "-@all"};
+  for (const std::string& command : CommandsOfTheManual()) user.push_back("+" + command);
+  ASSERT_GT(user.size(), 20u);
+  ASSERT_EQ(server.Do(user), "OK");
+  const std::string url =
+      "redis://limiter:pw@127.0.0.1:" + std::to_string(server.port()) + "/1?" + std::string(kPatient);
+  std::vector<Versions> small;
+  std::vector<Versions> large;
+  for (const Algorithm algorithm : kAlgorithms) {
+    small.push_back(Versions({Make(algorithm, 20, 3'600'000'000)}));
+    large.push_back(Versions({Make(algorithm, 40, 3'600'000'000)}));
+  }
+  // The second knows the numbers of the first from the server alone.
+  for (const std::vector<Versions>* limits : {&small, &large}) {
+    const auto storage = Open(url);
+    const Heard heard(*storage);
+    std::vector<Charge> charges;
+    for (size_t i = 0; i < limits->size(); ++i) charges.push_back(ChargeFor((*limits)[i], 0, i));
+    const auto apply = [&](Mode mode, Micros now, uint64_t id = 0) {
+      Operation operation{charges, now, mode};
+      operation.charged_at = kStart;
+      operation.actual = 0;
+      if (id != 0) operation.id = Hash128{id, id};
+      EXPECT_EQ(storage->Apply(operation), Status::kOk) << heard.all();
+    };
+    for (Micros i = 0; i < 30; ++i) apply(Mode::kSpend, kStart + i);
+    apply(Mode::kPeek, kStart + 30);
+    apply(Mode::kSettle, kStart + 30);
+    apply(Mode::kSpend, kStart + 30, 1);
+    apply(Mode::kSpend, kStart + 4'000'000'000);
+    std::vector<Charge> many(64, ChargeFor((*limits)[0], 0, 100));
+    std::vector<Operation> operations;
+    for (Charge& charge : many) operations.push_back({{&charge, 1}, kStart});
+    std::vector<Status> statuses(many.size(), Status::kInternal);
+    storage->ApplyMany(operations, statuses);
+    EXPECT_EQ(std::ranges::count(statuses, Status::kOk), 64);
+    EXPECT_EQ(heard.all().find("NOPERM"), std::string::npos) << heard.all();
+    if (limits == &large) apply(Mode::kForget, kStart);
+  }
+}
+
 TEST(Failure, WhatMayNotBeReadIsNotTakenForNothing) {
   RedisServer server;
   const std::string url = "redis://limiter:pw@127.0.0.1:" + std::to_string(server.port()) + "?" + std::string(kPatient);
@@ -184,9 +246,17 @@ TEST(Failure, OutOfMemoryRefusesTheSpendAndEndsWithIt) {
   const auto storage = Open(server.url(kUsual));
   const Heard heard(*storage);
   ASSERT_EQ(Spend(*storage), Status::kOk);
+  const Versions one({Make(Algorithm::kFixedWindow, 1, 3'600'000'000)});
+  Charge full = ChargeFor(one, 0, 2);
+  ASSERT_EQ(ApplyOne(*storage, full), Status::kOk);
   server.Do({"CONFIG", "SET", "maxmemory", "1"});
-  EXPECT_EQ(Spend(*storage), Status::kStore);
+  for (int i = 0; i < 20; ++i) EXPECT_EQ(Spend(*storage), Status::kStore);
   EXPECT_TRUE(heard.Mentions("OOM"));
+  // What needs no write is answered, and errors that come in time do not open the circuit.
+  EXPECT_EQ(ApplyOne(*storage, full), Status::kOk);
+  EXPECT_FALSE(full.outcome.allowed);
+  EXPECT_EQ(ApplyOne(*storage, full, kStart, Mode::kPeek), Status::kOk);
+  EXPECT_FALSE(heard.Mentions("failures in a row")) << heard.all();
   server.Do({"CONFIG", "SET", "maxmemory", "0"});
   EXPECT_EQ(Spend(*storage), Status::kOk);
   EXPECT_EQ(Spent(*storage), 2u);
@@ -238,8 +308,7 @@ TEST(Failure, AServerThatIsLoadingOrIsNoRedis) {
   EXPECT_TRUE(Eventually([&] { return heard.Mentions("a reply that the script does not make"); }));
 }
 
-// That it ends is not tried: a name that begins to resolve takes a name service or a hosts file, which are the machine's. Each attempt
-// looks the name up anew, and attempts go on as after any other fault.
+// That it ends is tried in tests/chaos, where the look-up is the test's.
 TEST(Failure, NamesThatDoNotResolve) {
   const auto storage = Open("redis://no-such-host.invalid:6379?deadline_ms=50");
   const Heard heard(*storage);
