@@ -5,6 +5,7 @@
 #include <iostream>
 #include <memory>
 
+#include "redis/certificates.hpp"
 #include "redis/gateway.hpp"
 #include "redis/load.hpp"
 #include "redis/peer.hpp"
@@ -252,6 +253,40 @@ TEST(Sentinel, AMasterThatWasReplacedAndHasNoReplicasLeftIsLeft) {
   EXPECT_TRUE(Eventually([&] {
     return Spend(*storage) == Status::kOk && heard.Mentions("the master is 127.0.0.1:" + std::to_string(next.port()));
   })) << heard.all();
+}
+
+TEST(Tls, OnlyATrustedServerBehindSentinelsIsSpokenTo) {
+  if (!redis::ParseUrl("rediss://h")) GTEST_SKIP() << "a build without TLS";
+  RedisServer master({}, false);
+  RedisServer sentinel({}, false);
+  const Certificates files(master.folder());
+  const std::string port = std::to_string(FreePort());
+  const std::string sentinel_port = std::to_string(FreePort());
+  master.AddArguments({"--tls-port", port, "--tls-cert-file", files.File("server.pem"), "--tls-key-file",
+                       files.File("server.key"), "--tls-ca-cert-file", files.File("ca.pem"), "--tls-auth-clients",
+                       "no"});
+  master.Start();
+  sentinel.sentinel_config = "tls-port " + sentinel_port +
+                             "\ntls-replication yes\ntls-auth-clients no\ntls-cert-file " + files.File("server.pem") +
+                             "\ntls-key-file " + files.File("server.key") + "\ntls-ca-cert-file " +
+                             files.File("ca.pem") + "\nsentinel monitor mymaster 127.0.0.1 " + port + " 1\n";
+  sentinel.Start();
+  const auto url = [&](const std::string& sentinels_port, const std::string& ca) {
+    return "rediss+sentinel://127.0.0.1:" + sentinels_port +
+           "/mymaster?deadline_ms=5000&time=caller&ca=" + files.File(ca);
+  };
+  {
+    const auto storage = Open(url(sentinel_port, "ca.pem"));
+    const Heard heard(*storage);
+    EXPECT_EQ(Spend(*storage), Status::kOk) << heard.all();
+  }
+  const auto distrusting = Open(url(sentinel_port, "other.pem"));
+  const Heard why(*distrusting);
+  EXPECT_EQ(Spend(*distrusting), Status::kStore);
+  EXPECT_TRUE(Eventually([&] { return why.Mentions("not trusted"); })) << why.all();
+  // A sentinel that does not speak TLS is not asked without it.
+  const auto plain = Open(url(std::to_string(sentinel.port()), "ca.pem"));
+  EXPECT_EQ(Spend(*plain), Status::kStore);
 }
 
 TEST(Sentinel, AKeyIsReadAndWrittenOnTheMaster) {
