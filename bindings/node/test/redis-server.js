@@ -16,11 +16,11 @@ function missing() {
 }
 
 class RedisServer {
-  async start() {
+  async start(more = []) {
     this.folder = mkdtempSync(path.join(os.tmpdir(), 'ratel-'))
     this.socket = path.join(this.folder, 's')
     const given = ['--port', '0', '--unixsocket', this.socket, '--save', '', '--dir', this.folder]
-    this.process = spawn('redis-server', given, { stdio: 'ignore' })
+    this.process = spawn('redis-server', [...given, ...more], { stdio: 'ignore' })
     for (let n = 0; n < 1000 && !existsSync(this.socket); n++) await new Promise((resolve) => setTimeout(resolve, 10))
     return this
   }

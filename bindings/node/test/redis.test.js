@@ -1,9 +1,14 @@
 const assert = require('node:assert/strict')
 const { spawnSync } = require('node:child_process')
+const { once } = require('node:events')
+const { mkdtempSync, readFileSync, rmSync } = require('node:fs')
+const net = require('node:net')
+const os = require('node:os')
 const path = require('node:path')
 const { after, before, describe, test } = require('node:test')
+const tls = require('node:tls')
 const { Worker } = require('node:worker_threads')
-const { Limiter } = require('..')
+const { Limiter, engine } = require('..')
 const { RatelStore } = require('../lib/express-rate-limit.js')
 const { RedisServer, missing } = require('./redis-server.js')
 
@@ -134,6 +139,59 @@ describe('Redis', { skip: missing() }, () => {
       await new Promise((resolve, reject) => worker.once('message', resolve).once('error', reject))
       await worker.terminate()
     }
+  })
+
+  // Two copies of OpenSSL in one process, both at work.
+  test("TLS beside Node's own", { skip: !engine().features.includes('tls') && 'built without TLS' }, async (t) => {
+    const folder = mkdtempSync(path.join(os.tmpdir(), 'ratel-'))
+    t.after(() => rmSync(folder, { recursive: true }))
+    const file = (name) => path.join(folder, name)
+    for (const name of ['own', 'other']) {
+      const of = ['-keyout', file(`${name}.key`), '-out', file(`${name}.pem`), '-days', '2', '-subj', '/CN=localhost']
+      const given = ['req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-addext', 'subjectAltName=IP:127.0.0.1', ...of]
+      assert.equal(spawnSync('openssl', given).status, 0)
+    }
+    const place = net.createServer().listen(0, '127.0.0.1')
+    await once(place, 'listening')
+    const { port } = place.address()
+    await new Promise((resolve) => place.close(resolve))
+    const files = [
+      '--tls-cert-file',
+      file('own.pem'),
+      '--tls-key-file',
+      file('own.key'),
+      '--tls-ca-cert-file',
+      file('own.pem')
+    ]
+    const secured = await new RedisServer().start(['--tls-port', port, '--tls-auth-clients', 'no', ...files])
+    t.after(() => secured.stop())
+
+    const [cert, key] = [readFileSync(file('own.pem')), readFileSync(file('own.key'))]
+    const nodes = tls.createServer({ cert, key }, (socket) => socket.end('from Node')).listen(0, '127.0.0.1')
+    t.after(() => nodes.close())
+    await once(nodes, 'listening')
+    const hear = async () => {
+      const socket = tls.connect({ host: '127.0.0.1', port: nodes.address().port, ca: cert })
+      const [text] = await once(socket, 'data')
+      socket.destroy()
+      return text.toString()
+    }
+
+    const url = (ca) => `rediss://127.0.0.1:${port}?deadline_ms=20000&ca=${file(ca)}`
+    const [good, distrusting] = [limiterOf(t, url('own.pem')), limiterOf(t, url('other.pem'))]
+    let admitted = 0
+    for (let i = 0; i < 10; i++) {
+      const [decision, refused, heard] = await Promise.all([
+        good.allowAsync(ask('tls')),
+        distrusting.allowAsync(ask('tls')),
+        hear()
+      ])
+      assert.equal(decision.source, 'exact')
+      assert.equal(refused.source, 'fail_closed')
+      assert.equal(heard, 'from Node')
+      admitted += decision.allowed
+    }
+    assert.equal(admitted, 5)
   })
 
   test('a store of express-rate-limit on it', async (t) => {
