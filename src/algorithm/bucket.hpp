@@ -47,7 +47,7 @@ inline void FinishBucket(const Numbers& numbers, const Level& left, Tick now, St
 /// Token bucket and leaky bucket; `kWithDelay` tells a queue's delay. See Step.
 template <bool kWithDelay>
 inline Outcome StepBucket(const Numbers& numbers, State& state, Tick now, uint64_t cost, Spend spend) noexcept {
-  Level level = LevelAt(numbers, state, now);
+  const Level level = LevelAt(numbers, state, now);
   const bool spending = spend == Spend::kYes;
   Outcome outcome;
   outcome.never_fits = cost > numbers.capacity;
@@ -56,12 +56,16 @@ inline Outcome StepBucket(const Numbers& numbers, State& state, Tick now, uint64
     outcome.allowed = after <= numbers.full;
     if (outcome.allowed) {
       if constexpr (kWithDelay) outcome.delay = numbers.per_refill.Ceil(level.debt);
-      if (spending) level.debt = after;
+      if (spending) {
+        outcome.changed = true;
+        FinishBucket(numbers, {level.at, after, false}, now, state, outcome);
+        return outcome;
+      }
     } else {
       outcome.retry_at = level.at + numbers.per_refill.Ceil(after - numbers.full);
     }
   }
-  outcome.changed = spending && (outcome.allowed || level.pulled_back);
+  outcome.changed = spending && level.pulled_back;
   FinishBucket(numbers, level, now, state, outcome);
   return outcome;
 }

@@ -48,6 +48,9 @@ struct SingleCharge {
   uint64_t cost;
   Hash128 key;
 
+  static SingleCharge Of(const Charge& charge) noexcept {
+    return {charge.numbers, charge.history, charge.version, charge.cost, charge.key};
+  }
   Charge Whole() const noexcept {
     Charge charge;
     charge.numbers = numbers;
@@ -110,7 +113,7 @@ class Storage {
   virtual Status Apply(Operation& operation) noexcept = 0;
 
   /// Apply for one charge, to spend, of which nothing but the outcome is wanted: almost every request on a store that is_local().
-  virtual Status SpendSingle(const SingleCharge& single, Micros now, Outcome& outcome) noexcept {
+  [[gnu::noinline]] virtual Status SpendSingle(const SingleCharge& single, Micros now, Outcome& outcome) noexcept {
     Charge charge = single.Whole();
     Operation operation{{&charge, 1}, now, Mode::kSpend};
     const Status status = Apply(operation);

@@ -28,9 +28,9 @@ struct HeldState {
   State state;
 };
 
+/// Any algorithm but the sliding log.
 template <class AnyCharge>
 Way ReadHeld(const Table& table, const AnyCharge& charge, HeldState& held) noexcept {
-  if (charge.numbers->spec.algorithm == Algorithm::kSlidingLog) return Way::kLong;
   held.place = table.Find(Tag::Of(charge.key));
   const auto& [line, slot, header] = held.place;
   if (line == nullptr || Line::NumbersOf(header, slot) != charge.version) return Way::kLong;
@@ -48,9 +48,9 @@ inline void WriteHeld(Table& table, const HeldState& held, const Numbers& number
   if (held.lead.at_limit() && !at_limit) table.NoteBelowLimit(&line);
 }
 
-/// One limit, to spend. False: the long way.
-template <class AnyCharge>
-bool SpendHeld(Table& table, const AnyCharge& charge, Micros now, Outcome& outcome) noexcept {
+/// One limit, to spend; `kStep` is its algorithm's. False: the long way.
+template <auto kStep>
+bool SpendHeld(Table& table, const SingleCharge& charge, Micros now, Outcome& outcome) noexcept {
   const Numbers& numbers = *charge.numbers;
   const Tick tick = numbers.TickOf(now);
   for (;;) {
@@ -59,11 +59,12 @@ bool SpendHeld(Table& table, const AnyCharge& charge, Micros now, Outcome& outco
     if (way == Way::kLong) return false;
     if (way == Way::kAgain) continue;
     State state = held.state;
-    outcome = Step(numbers, state, tick, charge.cost, Spend::kYes);
-    if (!outcome.changed) return true;
+    const Outcome decided = kStep(numbers, state, tick, charge.cost, Spend::kYes);
+    outcome = decided;
+    if (!decided.changed) return true;
     Line& line = *held.place.line;
     if (!line.TryLock(held.place.header)) continue;
-    WriteHeld(table, held, numbers, state, outcome.remaining == 0);
+    WriteHeld(table, held, numbers, state, decided.remaining == 0);
     line.Unlock(held.place.header);
     return true;
   }
@@ -83,6 +84,7 @@ class HeldAll {
     for (Charge& charge : operation_.charges) {
       order_[ones_.size()] = static_cast<uint8_t>(ones_.size());
       One& one = ones_.Add();
+      if (charge.numbers->spec.algorithm == Algorithm::kSlidingLog) return Way::kLong;
       if (const Way way = ReadHeld(table_, charge, one.held); way != Way::kDone) return way;
       one.next = one.held.state;
       charge.outcome = Step(*charge.numbers, one.next, TickOf(charge), charge.cost, Spend::kYes);

@@ -90,11 +90,8 @@ class alignas(64) Line {
 
   /// The header of a line that nobody holds; waits for that.
   uint64_t StableHeader() const noexcept {
-    for (unsigned spin = 0;; ++spin) {
-      const uint64_t header = ReadHeader();
-      if ((header & kLocked) == 0) return header;
-      Pause(spin);
-    }
+    const uint64_t header = ReadHeader();
+    return (header & kLocked) == 0 ? header : AwaitHeader();
   }
   /// Whether everything read since `header` was read still stands.
   bool Unchanged(uint64_t header) const noexcept { return words_[0].load(std::memory_order_relaxed) == header; }
@@ -111,7 +108,7 @@ class alignas(64) Line {
       if (TryLock(header)) return header;
     }
   }
-  /// Unlocks after a write; `header` may carry another reach or other numbers than the one locked.
+  /// Unlocks after a write; `header` is the one from before the lock, maybe with another reach or other numbers.
   void Unlock(uint64_t header) noexcept { words_[0].store(NextVersion(header), std::memory_order_release); }
   /// Unlocks a line in which nothing was written.
   void UnlockUntouched(uint64_t header) noexcept { words_[0].store(header, std::memory_order_release); }
@@ -171,9 +168,16 @@ class alignas(64) Line {
   }
 
  private:
+  // Kept out of line: what calls it then need not keep its own values where a call leaves them.
+  [[gnu::noinline, gnu::cold]] uint64_t AwaitHeader() const noexcept {
+    for (unsigned spin = 0;; ++spin) {
+      const uint64_t header = ReadHeader();
+      if ((header & kLocked) == 0) return header;
+      Pause(spin);
+    }
+  }
   static uint64_t NextVersion(uint64_t header) noexcept {
-    const uint64_t version = (header + (uint64_t{1} << kVersionShift)) & kVersionMask;
-    return (header & ~(kVersionMask | kLocked)) | version;
+    return header ^ ((header ^ (header + (uint64_t{1} << kVersionShift))) & kVersionMask);
   }
   uint64_t Get(size_t word) const noexcept { return words_[word].load(std::memory_order_acquire); }
   void Put(size_t word, uint64_t value) noexcept { words_[word].store(value, std::memory_order_release); }

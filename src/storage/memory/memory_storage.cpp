@@ -256,7 +256,10 @@ class MemoryStorage final : public Storage {
   Status Apply(Operation& operation) noexcept override {
     switch (operation.mode) {
       case Mode::kSpend:
-        if (operation.charges.size() == 1) return SpendOne(operation.charges[0], operation.now);
+        if (operation.charges.size() == 1) {
+          Charge& charge = operation.charges[0];
+          return MemoryStorage::SpendSingle(SingleCharge::Of(charge), operation.now, charge.outcome);
+        }
         return SpendAll(operation);
       case Mode::kPeek:
         return ApplyAll(operation);
@@ -270,8 +273,20 @@ class MemoryStorage final : public Storage {
     return Status::kInternal;
   }
 
-  [[gnu::flatten]] Status SpendSingle(const SingleCharge& single, Micros now, Outcome& outcome) noexcept override {
-    return SpendHeld(table_, single, now, outcome) ? Status::kOk : SpendAny(single, now, outcome);
+  Status SpendSingle(const SingleCharge& single, Micros now, Outcome& outcome) noexcept override {
+    switch (single.numbers->spec.algorithm) {
+      case Algorithm::kTokenBucket:
+        return SpendAs<StepTokenBucket>(single, now, outcome);
+      case Algorithm::kLeakyBucket:
+        return SpendAs<StepLeakyBucket>(single, now, outcome);
+      case Algorithm::kFixedWindow:
+        return SpendAs<StepFixedWindow>(single, now, outcome);
+      case Algorithm::kSlidingCounter:
+        return SpendAs<StepSlidingCounter>(single, now, outcome);
+      case Algorithm::kSlidingLog:
+        break;
+    }
+    return SpendAny(single, now, outcome);
   }
 
   void Prefetch(std::span<const Hash128> keys) const noexcept override {
@@ -301,8 +316,10 @@ class MemoryStorage final : public Storage {
     }
   }
 
-  [[gnu::flatten]] Status SpendOne(Charge& charge, Micros now) noexcept {
-    return SpendHeld(table_, charge, now, charge.outcome) ? Status::kOk : SpendAny(charge, now);
+  /// A function for each algorithm: all in one, hardly a value would stay in a register.
+  template <auto kStep>
+  [[gnu::noinline, gnu::flatten]] Status SpendAs(const SingleCharge& single, Micros now, Outcome& outcome) noexcept {
+    return SpendHeld<kStep>(table_, single, now, outcome) ? Status::kOk : SpendAny(single, now, outcome);
   }
 
   [[gnu::noinline]] Status SpendAny(const SingleCharge& single, Micros now, Outcome& outcome) noexcept {
