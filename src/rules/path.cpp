@@ -63,6 +63,15 @@ bool NeedsLook(const char* from) noexcept {
   return (halves[0] | halves[1]) != 0;
 }
 
+/// Whether a target of more than a block that starts with '/' is in normal form as a whole.
+bool IsPlain(std::string_view target) noexcept {
+  const size_t last = target.size() - 1 - sizeof(Block);
+  for (size_t i = 0; i < last; i += sizeof(Block)) {
+    if (NeedsLook(target.data() + i)) return false;
+  }
+  return !NeedsLook(target.data() + last) && kLooks[static_cast<unsigned char>(target.back())] <= Look::kSlash;
+}
+
 /// How much of a target that starts with '/' can be used as it stands; npos when something has to be rewritten.
 size_t NormalSize(std::string_view target) noexcept {
   size_t i = 0;
@@ -144,9 +153,8 @@ class Rewriter {
   size_t size_ = 0;
 };
 
-}  // namespace
-
-std::string_view NormalizePath(std::string_view raw, std::span<char> buffer) noexcept {
+/// NormalizePath for any path.
+[[gnu::noinline]] std::string_view NormalizeAny(std::string_view raw, std::span<char> buffer) noexcept {
   std::string_view target = raw.empty() || raw.front() == '/' ? raw : CutAuthority(raw);
   if (target.empty() || EndsPath(target.front())) return "/";
   const bool rooted = target.front() == '/';
@@ -161,6 +169,13 @@ std::string_view NormalizePath(std::string_view raw, std::span<char> buffer) noe
     target = {buffer.data(), target.size() + 1};
   }
   return {buffer.data(), Rewriter(target, buffer.data()).Run()};
+}
+
+}  // namespace
+
+std::string_view NormalizePath(std::string_view raw, std::span<char> buffer) noexcept {
+  if (raw.size() > sizeof(Block) && raw.front() == '/' && IsPlain(raw)) return raw;
+  return NormalizeAny(raw, buffer);
 }
 
 std::string NormalizePath(std::string_view raw) {

@@ -58,16 +58,18 @@ inline uint64_t LoadWord(const char* from) noexcept {
   return word;
 }
 
+[[gnu::noinline]] inline uint64_t LoadShort(const char* from, size_t size) noexcept {
+  uint64_t word = 0;
+  for (size_t i = 0; i < size; ++i) word |= static_cast<uint64_t>(static_cast<unsigned char>(from[i])) << (8 * i);
+  return word;
+}
+
 /// Up to eight bytes of `text` from `at` (below its size) on, zeros behind its end.
 inline uint64_t LoadUpTo8(std::string_view text, size_t at) noexcept {
   const size_t left = text.size() - at;
   if (left >= 8) return LoadWord(text.data() + at);
   if (text.size() >= 8) return LoadWord(text.data() + text.size() - 8) >> (8 * (8 - left));
-  uint64_t word = 0;
-  for (size_t i = 0; i < left; ++i) {
-    word |= static_cast<uint64_t>(static_cast<unsigned char>(text[at + i])) << (8 * i);
-  }
-  return word;
+  return LoadShort(text.data() + at, left);
 }
 
 /// The lowest `bytes` (0 to 8) of a word.
@@ -82,12 +84,14 @@ constexpr uint64_t FirstSlash(uint64_t word) noexcept {
   return (x - kOnes) & ~x & (0x80 * kOnes);
 }
 
-[[gnu::noinline]] inline void MixRest(std::string_view text, size_t at, size_t size, bool fold, TextKey& key) noexcept {
-  const std::string_view rest = text.substr(at + TextKey::kWhole, size - TextKey::kWhole);
+/// `last` mixed with what of a text lies behind kWhole. By value: a key whose address is taken does not stay in registers.
+[[gnu::noinline]] inline uint64_t MixRest(const char* text, size_t size, bool fold, uint64_t last) noexcept {
+  const std::string_view rest(text + TextKey::kWhole, size - TextKey::kWhole);
   for (size_t i = 0; i < rest.size(); i += 8) {
     const uint64_t word = LoadUpTo8(rest, i);
-    key.last = MixBits(key.last ^ 0x9e3779b97f4a7c15, (fold ? FoldCase(word) : word) ^ 0xd6e8feb86659fd93);
+    last = MixBits(last ^ 0x9e3779b97f4a7c15, (fold ? FoldCase(word) : word) ^ 0xd6e8feb86659fd93);
   }
+  return last;
 }
 
 // Inlined by force: kept in registers, keys are a fifth of a match's time; through memory they are more.
@@ -98,7 +102,7 @@ constexpr uint64_t FirstSlash(uint64_t word) noexcept {
     key.first = FoldCase(key.first);
     key.last = FoldCase(key.last);
   }
-  if (!key.is_whole()) MixRest(text, at, size, fold, key);
+  if (!key.is_whole()) key.last = MixRest(text.data() + at, size, fold, key.last);
   return key;
 }
 
@@ -129,6 +133,15 @@ inline TextKey KeyOfText(std::string_view text, bool fold) noexcept {
     if (end != std::string_view::npos) size = end - at;
   }
   return detail::MakeKey(path, at, size, first, last, fold);
+}
+
+/// Whether `text` has what `key`, a whole one, was made of from `at` on: so many bytes have to be there.
+[[gnu::always_inline]] inline bool HasKeyAt(std::string_view text, size_t at, const TextKey& key, bool fold) noexcept {
+  const uint64_t first = detail::Lowest(detail::LoadUpTo8(text, at), key.size);
+  if ((fold ? FoldCase(first) : first) != key.first) return false;
+  if (key.size <= 8) return true;
+  const uint64_t last = detail::Lowest(detail::LoadUpTo8(text, at + 8), key.size - 8);
+  return (fold ? FoldCase(last) : last) == key.last;
 }
 
 /// A hash of a key below `seed`. For tables built from rules: a request can look up but never insert, so a hash that can be foreseen does no harm.

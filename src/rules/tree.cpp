@@ -33,11 +33,6 @@ bool RuleTree::ConditionsHold(const Group& group, Entry entry, const Request& re
   return true;
 }
 
-RuleTree::Reach RuleTree::ReachAt(std::string_view path, size_t next) noexcept {
-  if (next < path.size()) return Reach::kOnwards;
-  return next == path.size() && next > 1 ? Reach::kEndWithSlash : Reach::kEnd;
-}
-
 /// Where the walk stood `levels` segments ago.
 size_t RuleTree::Rewind(std::string_view path, size_t next, uint32_t levels) noexcept {
   for (; levels > 0; --levels) next = path.rfind('/', next - 2) + 1;

@@ -55,6 +55,8 @@ class RuleTree {
     uint32_t groups_begin = 0;
     uint32_t groups_end = 0;
     uint32_t best = kNone;  ///< the best rank here or below
+
+    bool is_leaf() const noexcept { return (literal_child & parameter_child) == kNone; }
   };
 
   /// Rules of one node with the same method and the same attribute names, told apart by the values they ask for. A node's groups stand in
@@ -101,7 +103,11 @@ class RuleTree {
 
   /// The first entry of a group whose method and conditions hold, kNone when there is none. The others that hold follow it and share its `values`.
   template <class Step>
-  uint32_t FirstHolding(uint32_t group, const Request& request, Step step) const noexcept;
+  uint32_t FirstHolding(uint32_t number, const Request& request, Step step) const noexcept {
+    const Group& group = groups_[number];
+    if (!MethodHolds(group, request)) return kNone;
+    return group.shape == kNone ? group.begin : FirstWithValues(number, request, step);
+  }
   static bool MethodHolds(const Group& group, const Request& request) noexcept {
     return group.method == kAnyMethod || group.method == request.method;
   }
@@ -128,14 +134,29 @@ class RuleTree {
     return node.key == key && (key.is_whole() || SameText(text, View({node.text_begin, key.size}), fold_));
   }
   template <class Step>
-  uint32_t FindEdge(uint32_t parent, const TextKey& key, std::string_view text, Step step) const noexcept;
+  uint32_t FirstWithValues(uint32_t number, const Request& request, Step step) const noexcept;
   template <class Step>
-  uint32_t LiteralChild(uint32_t parent, const TextKey& key, std::string_view text, Step step) const noexcept;
+  uint32_t FindEdge(uint32_t parent, const TextKey& key, std::string_view text, Step step) const noexcept;
+  /// The literal child, of many, that the segment at `at` leads to.
+  template <class Step>
+  uint32_t ChildOfMany(uint32_t parent, std::string_view path, size_t at, Step step) const noexcept;
+  /// Whether the segment at `at` (below the path's size) is a node's.
+  [[gnu::always_inline]] bool IsSegment(const Node& node, std::string_view path, size_t at) const noexcept {
+    const size_t size = node.key.size;
+    const size_t left = path.size() - at;
+    if (left < size || (left > size && path[at + size] != '/')) return false;
+    if (node.key.is_whole()) [[likely]]
+      return HasKeyAt(path, at, node.key, fold_);
+    return SameText(path.substr(at, size), View({node.text_begin, node.key.size}), fold_);
+  }
   template <class Visitor>
   void VisitBranch(uint32_t deepest, uint32_t shared_depth, Reach reach, Visitor& visit) const;
   template <class Visitor>
   void VisitLiterals(std::string_view path, Visitor& visit) const;
-  static Reach ReachAt(std::string_view path, size_t next) noexcept;
+  static Reach ReachAt(std::string_view path, size_t next) noexcept {
+    if (next < path.size()) return Reach::kOnwards;
+    return next == path.size() && next > 1 ? Reach::kEndWithSlash : Reach::kEnd;
+  }
   static size_t Rewind(std::string_view path, size_t next, uint32_t levels) noexcept;
   static uint64_t AddToSeed(uint64_t seed, std::string_view value) noexcept {
     return seed << 32 | HashOfKey(KeyOfText(value, false), seed);
@@ -163,13 +184,12 @@ uint32_t RuleTree::FindEdge(uint32_t parent, const TextKey& key, std::string_vie
   return edges_.Find(HashOfKey(key, parent), same, step);
 }
 
+// Not inlined: a walk whose nodes have one literal child each, as most have, then stays in registers.
 template <class Step>
-uint32_t RuleTree::LiteralChild(uint32_t parent, const TextKey& key, std::string_view text, Step step) const noexcept {
-  const uint32_t child = nodes_[parent].literal_child;
-  if (child == kNone) return kNone;
-  if (child == kMany) return FindEdge(parent, key, text, step);
-  step();
-  return HasText(nodes_[child], key, text) ? child : kNone;
+[[gnu::noinline]] uint32_t RuleTree::ChildOfMany(uint32_t parent, std::string_view path, size_t at,
+                                                 Step step) const noexcept {
+  const TextKey key = KeyOfSegment(path, at, fold_);
+  return FindEdge(parent, key, path.substr(at, key.size), step);
 }
 
 template <class Visitor>
@@ -179,14 +199,23 @@ void RuleTree::Walk(std::string_view path, Visitor& visit) const {
   uint32_t shared_depth = 0;
   size_t next = std::min<size_t>(1, path.size());
   for (;;) {
-    while (next < path.size()) {
-      const TextKey key = KeyOfSegment(path, next, fold_);
-      uint32_t child = LiteralChild(at, key, path.substr(next, key.size), step);
-      if (child == kNone) child = nodes_[at].parameter_child;
-      if (child == kNone) break;
+    while (next < path.size() && !nodes_[at].is_leaf()) {
+      uint32_t child = nodes_[at].literal_child;
+      if (child == kMany) {
+        child = ChildOfMany(at, path, next, step);
+      } else if (child != kNone) {
+        step();
+        if (!IsSegment(nodes_[child], path, next)) child = kNone;
+      }
+      if (child != kNone) {
+        next += nodes_[child].key.size + 1;
+      } else {
+        child = nodes_[at].parameter_child;
+        if (child == kNone) break;
+        next = std::min(path.find('/', next), path.size()) + 1;
+      }
       step();
       at = child;
-      next += key.size + 1;
     }
     VisitBranch(at, shared_depth, ReachAt(path, next), visit);
     uint32_t choice = nodes_[at].choice;
@@ -226,10 +255,8 @@ void RuleTree::VisitLiterals(std::string_view path, Visitor& visit) const {
 }
 
 template <class Step>
-uint32_t RuleTree::FirstHolding(uint32_t number, const Request& request, Step step) const noexcept {
+uint32_t RuleTree::FirstWithValues(uint32_t number, const Request& request, Step step) const noexcept {
   const Group& group = groups_[number];
-  if (!MethodHolds(group, request)) return kNone;
-  if (group.shape == kNone) return group.begin;
   const Shape shape = shapes_[group.shape];
   uint64_t seed = number;
   for (uint32_t i = 0; i < shape.size; ++i) {
