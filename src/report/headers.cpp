@@ -2,7 +2,6 @@
 #include "report/headers.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <charconv>
 #include <cstring>
 
@@ -43,15 +42,27 @@ class Fields {
 
   size_t size() const noexcept { return size_; }
 
-  Fields& Begin(std::string_view name) noexcept { return Text(name).Text(": "); }
   Fields& Text(std::string_view text) noexcept {
     if (size_ < out_.size()) std::memcpy(out_.data() + size_, text.data(), std::min(text.size(), out_.size() - size_));
     size_ += text.size();
     return *this;
   }
+  /// The same for a text whose size the compiler knows.
+  template <size_t kSize>
+  Fields& Text(const char (&text)[kSize]) noexcept {
+    static constexpr size_t kLength = kSize - 1;
+    if (!Fits(kLength)) return Text(std::string_view(text, kLength));
+    std::memcpy(out_.data() + size_, text, kLength);
+    size_ += kLength;
+    return *this;
+  }
   Fields& Number(uint64_t number) noexcept {
-    char digits[20];
-    return Text({digits, static_cast<size_t>(std::to_chars(digits, digits + sizeof digits, number).ptr - digits)});
+    if (Fits(kMostDigits)) {
+      size_ += Write(out_.data() + size_, number);
+      return *this;
+    }
+    char digits[kMostDigits];
+    return Text(std::string_view(digits, Write(digits, number)));
   }
   Fields& Integer(uint64_t number) noexcept { return Number(std::min(number, kLargestFieldInteger)); }
 
@@ -67,47 +78,53 @@ class Fields {
   void End() noexcept { Text("\r\n"); }
 
  private:
-  Fields& Byte(char c) noexcept { return Text({&c, 1}); }
+  static constexpr size_t kMostDigits = 20;
+
+  bool Fits(size_t size) const noexcept { return size_ + size <= out_.size(); }
+  static size_t Write(char* to, uint64_t number) noexcept {
+    return static_cast<size_t>(std::to_chars(to, to + kMostDigits, number).ptr - to);
+  }
+  Fields& Byte(char c) noexcept { return Text(std::string_view(&c, 1)); }
 
   const std::span<char> out_;
   size_t size_ = 0;
 };
 
 void AppendX(Fields& fields, const Decision& decision, bool delta) {
-  fields.Begin("X-RateLimit-Limit").Number(decision.capacity).End();
-  fields.Begin("X-RateLimit-Remaining").Number(decision.remaining).End();
+  fields.Text("X-RateLimit-Limit: ").Number(decision.capacity).End();
+  fields.Text("X-RateLimit-Remaining: ").Number(decision.remaining).End();
   const uint64_t reset = delta ? CeilSeconds(decision.reset_after_ns) : ResetEpochSeconds(decision);
-  fields.Begin("X-RateLimit-Reset").Number(reset).End();
+  fields.Text("X-RateLimit-Reset: ").Number(reset).End();
 }
 
 /// Drafts 6 and 7: the quota itself is the item.
 void AppendOldPolicy(Fields& fields, const Decision& decision) {
-  fields.Begin("RateLimit-Policy").Integer(decision.limit).Text(";w=").Integer(WindowSeconds(decision));
+  fields.Text("RateLimit-Policy: ").Integer(decision.limit).Text(";w=").Integer(WindowSeconds(decision));
   if (decision.capacity != decision.limit) fields.Text(";burst=").Integer(decision.capacity);
   fields.End();
 }
 
 void AppendDraft6(Fields& fields, const Decision& decision) {
-  fields.Begin("RateLimit-Limit").Integer(decision.capacity).End();
-  fields.Begin("RateLimit-Remaining").Integer(decision.remaining).End();
-  fields.Begin("RateLimit-Reset").Integer(EffectiveWindowSeconds(decision)).End();
+  fields.Text("RateLimit-Limit: ").Integer(decision.capacity).End();
+  fields.Text("RateLimit-Remaining: ").Integer(decision.remaining).End();
+  fields.Text("RateLimit-Reset: ").Integer(EffectiveWindowSeconds(decision)).End();
   AppendOldPolicy(fields, decision);
 }
 
 void AppendDraft7(Fields& fields, const Decision& decision) {
   AppendOldPolicy(fields, decision);
-  fields.Begin("RateLimit").Text("limit=").Integer(decision.capacity);
+  fields.Text("RateLimit: limit=").Integer(decision.capacity);
   fields.Text(", remaining=").Integer(decision.remaining);
   fields.Text(", reset=").Integer(EffectiveWindowSeconds(decision)).End();
 }
 
 /// Draft 8 and later: the item is the policy's name. The two differ in words, not in syntax.
 void AppendDraft8Up(Fields& fields, const Decision& decision, std::string_view name) {
-  fields.Begin("RateLimit-Policy").Quoted(name).Text(";q=").Integer(decision.limit);
+  fields.Text("RateLimit-Policy: ").Quoted(name).Text(";q=").Integer(decision.limit);
   fields.Text(";w=").Integer(WindowSeconds(decision));
   if (decision.capacity != decision.limit) fields.Text(";ratel-burst=").Integer(decision.capacity);
   fields.End();
-  fields.Begin("RateLimit").Quoted(name).Text(";r=").Integer(decision.remaining);
+  fields.Text("RateLimit: ").Quoted(name).Text(";r=").Integer(decision.remaining);
   fields.Text(";t=").Integer(EffectiveWindowSeconds(decision)).End();
 }
 
@@ -116,7 +133,8 @@ void AppendDraft8Up(Fields& fields, const Decision& decision, std::string_view n
 bool IsValidHeaderForms(uint32_t forms) noexcept {
   if ((forms & ~kAllForms) != 0) return false;
   if ((forms & kHeadersNone) != 0) return forms == kHeadersNone;
-  return std::popcount(forms & kDrafts) <= 1;
+  const uint32_t drafts = forms & kDrafts;
+  return (drafts & (drafts - 1)) == 0;
 }
 
 uint64_t RetryAfterSeconds(uint64_t retry_after_ns) noexcept {
@@ -134,7 +152,7 @@ size_t DecisionHeaders(const Decision& decision, std::string_view limit_name, ui
   if ((forms & kHeadersDraft7) != 0) AppendDraft7(fields, decision);
   if ((forms & (kHeadersDraft8 | kHeadersDraft11)) != 0) AppendDraft8Up(fields, decision, limit_name);
   if ((forms & kHeadersRetryAfter) != 0 && WaitingCures(decision)) {
-    fields.Begin("Retry-After").Number(RetryAfterSeconds(decision.retry_after_ns)).End();
+    fields.Text("Retry-After: ").Number(RetryAfterSeconds(decision.retry_after_ns)).End();
   }
   return fields.size();
 }
