@@ -1,6 +1,7 @@
 // How a question goes to the engine: taken from the caller's structs, refused with a reason, answered with a decision.
 #pragma once
 
+#include "core/room.hpp"
 #include "guard.hpp"
 #include "ratel/rl.h"
 #include "registry.hpp"
@@ -16,6 +17,13 @@ rl_status FailForTheClock(const ErrorOut& error) noexcept;
 rl_status FailToDecide(Status status, const Request& question, const Decision* settled, const ErrorOut& error) noexcept;
 
 inline bool IsUsable(const rl_decision* out) noexcept { return out != nullptr && SizeProblem(out) == nullptr; }
+
+/// The same for one of our size.
+inline bool IsOurs(const rl_decision* out) noexcept {
+  return out != nullptr && reinterpret_cast<uintptr_t>(out) % alignof(rl_decision) == 0 &&
+         out->struct_size == sizeof *out;
+}
+inline bool IsUsable(const rl_error* err) noexcept { return err == nullptr || SizeProblem(err) == nullptr; }
 
 /// A guard for what answers with a decision: whatever goes wrong, `out` never looks like an allowance.
 template <class Body>
@@ -36,12 +44,13 @@ template <class Ask>
 rl_status AskEngine(const rl_registry* registry, const rl_request* request, const ErrorOut& error, Ask ask,
                     const Decision* settled = nullptr) {
   if (const rl_status status = CheckHandle(registry, "registry", error)) return status;
-  Input<rl_request> in;
-  if (const rl_status status = in.Take(request, "request", error)) return status;
   Room<AttributeView, kMaxAttributes> room;
-  Request question;
-  if (const rl_status status = ReadRequest(*in, room.first(kMaxAttributes), question, error)) return status;
-  return FailToDecide(ask(*registry->engine, question), question, settled, error);
+  Room<Request> question;
+  if (!ReadPlainRequest(request, *question)) {
+    if (const rl_status status = TakeRequest(request, room.first(kMaxAttributes), *question, error)) return status;
+  }
+  const Status status = ask(*registry->engine, *question);
+  return status == Status::kOk ? RL_OK : FailToDecide(status, *question, settled, error);
 }
 
 }  // namespace ratel::capi

@@ -10,6 +10,7 @@ using namespace ratel::capi;
 using ratel::Decision;
 using ratel::Registry;
 using ratel::Request;
+using ratel::Room;
 using ratel::Status;
 
 namespace ratel::capi {
@@ -28,58 +29,68 @@ rl_status CheckSettled(const Decision& decision, int64_t actual, const ErrorOut&
 /// Many questions, decided in chunks that fit the stack.
 class Batch {
  public:
-  Batch(Registry& engine, uint32_t out_size) noexcept : engine_(engine), out_size_(out_size) {}
+  Batch(Registry& engine, rl_decision* out) noexcept : engine_(engine), next_(out), out_size_(out->struct_size) {}
   Batch(const Batch&) = delete;
   Batch& operator=(const Batch&) = delete;
 
-  void Add(const rl_request* at, uint32_t stride, rl_decision* out) noexcept {
+  void Add(const rl_request* at, uint32_t stride) noexcept {
     if (count_ == kChunk || kAttributes - attributes_ < kMaxAttributes) Decide();
     Request& question = questions_[count_];
-    if (at->struct_size != stride || !ReadPlainRequest(at, question)) {
-      question = Request();
-      if (const rl_status status = Read(at, stride, question)) {
-        Give(NoAnswer(status), out, out_size_);
-        return;
-      }
-      attributes_ += question.identity.attributes.size();
-    }
-    places_[count_] = out;
+    if (at->struct_size != stride || !ReadPlainRequest(at, question)) AddOther(at, stride, question);
     ++count_;
   }
 
   void Decide() noexcept {
-    engine_.AllowMany(questions_.first(count_), answers_.first(count_), clock_ns_);
-    for (size_t i = 0; i < count_; ++i) {
-      const Decision& answer = answers_[i];
-      if (answer.status == Status::kOk) {
-        GiveDecision(answer, places_[i], out_size_);
-      } else {
-        Give(NoAnswer(ToC(answer.status)), places_[i], out_size_);
-      }
+    if (out_size_ == sizeof(rl_decision)) {
+      engine_.AllowMany(questions_.first(count_), {&InPlace(*next_), count_}, clock_ns_);
+      for (size_t i = 0; i < count_; ++i) next_[i].struct_size = sizeof(rl_decision);
+    } else {
+      engine_.AllowMany(questions_.first(count_), answers_.first(count_), clock_ns_);
+      for (size_t i = 0; i < count_; ++i) GiveDecision(answers_[i], Place(i), out_size_);
     }
-    count_ = attributes_ = 0;
+    for (size_t i = 0; i < faults_; ++i) Give(NoAnswer(fault_[i].status), Place(fault_[i].index), out_size_);
+    next_ = Place(count_);
+    count_ = attributes_ = faults_ = 0;
   }
 
  private:
   static constexpr size_t kChunk = 32;
   static constexpr size_t kAttributes = 2 * kMaxAttributes;
 
+  /// A question that cannot be asked.
+  struct Fault {
+    size_t index;
+    rl_status status;
+  };
+
+  rl_decision* Place(size_t i) noexcept { return ElementAt(next_, out_size_, i); }
+
+  [[gnu::noinline]] void AddOther(const rl_request* at, uint32_t stride, Request& question) noexcept {
+    if (const rl_status status = Read(at, stride, question)) {
+      question = Request();
+      question.cost = 0;  // the engine refuses it, and asks no clock about it
+      question.now_ns = 1;
+      fault_[faults_++] = {count_, status};
+    } else {
+      attributes_ += question.identity.attributes.size();
+    }
+  }
+
   rl_status Read(const rl_request* at, uint32_t stride, Request& question) noexcept {
-    const ErrorOut silent(nullptr);
     if (at->struct_size != stride) return RL_E_ABI;  // it lies where another's length says
-    Input<rl_request> in;
-    if (const rl_status status = in.Take(at, "requests", silent)) return status;
-    return ReadRequest(*in, room_.from(attributes_), question, silent);
+    return TakeRequest(at, room_.from(attributes_), question, ErrorOut(nullptr));
   }
 
   Registry& engine_;
+  rl_decision* next_;  ///< where the chunk's answers go
   const uint32_t out_size_;
   size_t count_ = 0;
   size_t attributes_ = 0;
+  size_t faults_ = 0;
   uint64_t clock_ns_ = 0;  // so that one instant serves all chunks
   Room<Request, kChunk> questions_;
   Room<Decision, kChunk> answers_;
-  Room<rl_decision*, kChunk> places_;
+  Room<Fault, kChunk> fault_;
   Room<AttributeView, kAttributes> room_;
 };
 
@@ -93,22 +104,37 @@ rl_status AllowMany(rl_registry* registry, const rl_request* requests, uint32_t 
   if (const char* problem = SizeProblem(requests)) {
     return error.Fail(RL_E_ABI, "requests: struct_size %u %s", stride, problem);
   }
-  const uint32_t out_stride = out->struct_size;
-  Batch batch(*registry->engine, out_stride);
-  for (uint32_t i = 0; i < count; ++i) batch.Add(ElementAt(requests, stride, i), stride, ElementAt(out, out_stride, i));
+  Batch batch(*registry->engine, out);
+  for (uint32_t i = 0; i < count; ++i) batch.Add(ElementAt(requests, stride, i), stride);
   batch.Decide();
   return RL_OK;
 }
 
-/// The status of an rl_allow_rule that cannot be asked.
-rl_status WhyNotAllowRule(const rl_registry* registry, rl_str key, int64_t cost, uint64_t now_ns,
-                          const rl_decision* out) noexcept {
+/// rl_allow for any request and any struct.
+[[gnu::noinline]] rl_status AllowAny(rl_registry* registry, const rl_request* request, rl_decision* out,
+                                     rl_error* err) noexcept {
+  return GuardDecision(out, err, [&](const ErrorOut& error, Decision& decision) {
+    return AskEngine(registry, request, error,
+                     [&](Registry& engine, const Request& question) { return engine.Allow(question, decision); });
+  });
+}
+
+/// rl_allow_rule likewise.
+[[gnu::noinline]] rl_status AllowAnyRule(rl_registry* registry, uint32_t rule, rl_str key, int64_t cost,
+                                         uint64_t now_ns, rl_decision* out) noexcept {
   const ErrorOut silent(nullptr);
   rl_status status = CheckOutput(out, "out", silent);
   if (status == RL_OK) status = CheckHandle(registry, "registry", silent);
   if (status == RL_OK) status = CheckBytes(key, "key", silent);
   if (status == RL_OK) status = CheckCost(cost, silent);
   if (status == RL_OK) status = CheckNow(now_ns, silent);
+  Decision decision;
+  if (status == RL_OK) status = ToC(registry->engine->AllowRule(rule, View(key), cost, now_ns, decision));
+  if (status == RL_OK) {
+    GiveDecision(decision, out, out->struct_size);
+  } else if (IsUsable(out)) {
+    Give(NoAnswer(status), out);
+  }
   return status;
 }
 
@@ -127,45 +153,25 @@ void Deliver(void* self, const Decision& decision) {
 }  // namespace
 }  // namespace ratel::capi
 
+// What almost every caller does comes first: structs of our size, nothing wrong with them. The engine does not throw and answers in the caller's struct.
+
 rl_status rl_allow(rl_registry* registry, const rl_request* request, rl_decision* out, rl_error* err) {
-  const ErrorOut own(err);
-  Request plain;
-  if (IsUsable(out) && own.usable() && IsLive(registry) && ReadPlainRequest(request, plain)) [[likely]] {
-    // The engine does not throw and fills it whatever comes: no guard, no clearing.
-    Room<Decision, 1> room;
-    const Status status = registry->engine->Allow(plain, room[0]);
-    if (status == Status::kOk) [[likely]] {
-      GiveDecision(room[0], out, out->struct_size);
-      return RL_OK;
-    }
-    Give(NoAnswer(ToC(status)), out);
-    return FailToDecide(status, plain, nullptr, own);
-  }
-  return GuardDecision(out, err, [&](const ErrorOut& error, Decision& decision) {
-    return AskEngine(registry, request, error,
-                     [&](Registry& engine, const Request& question) { return engine.Allow(question, decision); });
-  });
+  Room<Request> plain;
+  if (!IsOurs(out) || !IsUsable(err) || !IsLive(registry) || !ReadPlainRequest(request, *plain)) [[unlikely]]
+    return AllowAny(registry, request, out, err);
+  const Status status = registry->engine->Allow(*plain, InPlace(*out));
+  out->struct_size = sizeof *out;
+  return status == Status::kOk ? RL_OK : FailToDecide(status, *plain, nullptr, ErrorOut(err));
 }
 
 rl_status rl_allow_rule(rl_registry* registry, uint32_t rule, const char* key, uint64_t key_size, int64_t cost,
                         uint64_t now_ns, rl_decision* out) {
-  const bool answers = IsUsable(out);
-  if (!answers || !IsLive(registry) || !IsBytes({key, key_size}) || !IsCost(cost) || now_ns > RL_NOW_MAX_NS)
-      [[unlikely]] {
-    const rl_status status = WhyNotAllowRule(registry, {key, key_size}, cost, now_ns, out);
-    if (answers) Give(NoAnswer(status), out);
-    return status;
-  }
-  // The engine does not throw and fills it whatever comes: no guard, no clearing.
-  Room<Decision, 1> room;
-  Decision& decision = room[0];
-  const rl_status status = ToC(registry->engine->AllowRule(rule, {key, key_size}, cost, now_ns, decision));
-  if (status == RL_OK) {
-    GiveDecision(decision, out, out->struct_size);
-  } else {
-    Give(NoAnswer(status), out);
-  }
-  return status;
+  if (!IsOurs(out) || !IsLive(registry) || !IsBytes({key, key_size}) || !IsCost(cost) || now_ns > RL_NOW_MAX_NS)
+      [[unlikely]]
+    return AllowAnyRule(registry, rule, {key, key_size}, cost, now_ns, out);
+  const Status status = registry->engine->AllowRule(rule, {key, key_size}, cost, now_ns, InPlace(*out));
+  out->struct_size = sizeof *out;
+  return ToC(status);
 }
 
 rl_status rl_allow_many(rl_registry* registry, const rl_request* requests, uint32_t count, rl_decision* out,

@@ -102,6 +102,7 @@ rl_status CheckNow(uint64_t now_ns, const ErrorOut& error) noexcept {
 
 rl_status ReadRequest(const rl_request& in, std::span<AttributeView> room, Request& out,
                       const ErrorOut& error) noexcept {
+  out = Request();
   if (in.flags != 0) return error.Fail(RL_E_INVALID_ARGUMENT, "request.flags: unknown bits 0x%x", in.flags);
   if (in.rule == 0 && in.key.size != 0) {
     return error.Fail(RL_E_INVALID_ARGUMENT, "request.key goes with request.rule, which is 0");
@@ -111,8 +112,15 @@ rl_status ReadRequest(const rl_request& in, std::span<AttributeView> room, Reque
   if (status == RL_OK) status = CheckStrings(in, error);
   if (status == RL_OK) status = ReadAttributes(in, room, out, error);
   if (status != RL_OK) return status;
-  TakeFields(in, out);
+  static_cast<void>(TakeFields(in, out));
   return RL_OK;
+}
+
+rl_status TakeRequest(const rl_request* request, std::span<AttributeView> room, Request& out,
+                      const ErrorOut& error) noexcept {
+  Input<rl_request> in;
+  if (const rl_status status = in.Take(request, "request", error)) return status;
+  return ReadRequest(*in, room, out, error);
 }
 
 namespace {

@@ -8,6 +8,7 @@
 #include <type_traits>
 
 #include "bytes.hpp"
+#include "core/room.hpp"
 #include "guard.hpp"
 #include "limiter/request.hpp"
 #include "ratel/rl.h"
@@ -19,61 +20,44 @@ namespace ratel::capi {
 /// Attributes that one request may carry.
 inline constexpr uint32_t kMaxAttributes = 64;
 
-/// Room on the stack of a call for some values that are written before they are read: clearing it would cost more
-/// than a decision.
-template <class T, size_t kCount>
-class Room {
- public:
-  static_assert(std::is_trivially_copyable_v<T> && std::is_trivially_destructible_v<T>);
-  Room() noexcept {}
-  T& operator[](size_t i) noexcept { return values_[i]; }
-  std::span<T> first(size_t count) noexcept { return {values_, count}; }
-  std::span<T> from(size_t begin) noexcept { return {values_ + begin, kCount - begin}; }
-
- private:
-  union {
-    T values_[kCount];
-  };
-};
-
 constexpr bool IsCost(int64_t cost) noexcept { return cost >= 1 || cost == RL_COST_OF_RULE; }
 
-/// Whether all of some texts are IsBytes; may say no when a size is just about too large.
-template <class... Texts>
-constexpr bool AreBytes(const Texts&... texts) noexcept {
-  return ((texts.data != nullptr || texts.size == 0) && ...) && (texts.size | ...) < kMaxBytes;
-}
-
-/// Puts all but the attributes into the engine's words, unchecked.
-inline void TakeFields(const rl_request& in, Request& out) noexcept {
+/// Puts all but the attributes into the engine's words. False when a text is not IsBytes; maybe also when a size is just about too large.
+inline bool TakeFields(const rl_request& in, Request& out) noexcept {
+  uint64_t sizes = 0;
+  const auto take = [&sizes](const rl_str& text, std::string_view& view) noexcept {
+    view = {};
+    if (text.size == 0) return true;
+    sizes |= text.size;
+    view = View(text);
+    return text.data != nullptr;
+  };
   out.now_ns = in.now_ns;
   out.cost = in.cost;
   out.rule = in.rule;
-  out.method = View(in.method);
-  out.path = View(in.path);
-  out.identity.user = View(in.user);
-  out.identity.api_key = View(in.api_key);
-  out.identity.ip = View(in.ip);
-  out.identity.key = View(in.key);
   out.identity.has_key = in.key.size != 0;
-  out.idempotency_id = View(in.idempotency_id);
+  return take(in.method, out.method) && take(in.path, out.path) && take(in.user, out.identity.user) &&
+         take(in.api_key, out.identity.api_key) && take(in.ip, out.identity.ip) && take(in.key, out.identity.key) &&
+         take(in.idempotency_id, out.idempotency_id) && sizes < kMaxBytes;
 }
 
 /// ReadRequest for what almost every caller sends: a struct of our size without attributes, and without a fault. False when it is not so.
 inline bool ReadPlainRequest(const rl_request* in, Request& out) noexcept {
   if (in == nullptr || SizeProblem(in) != nullptr || in->struct_size != sizeof *in) return false;
   if ((in->flags | in->attribute_count) != 0 || (in->rule == 0 && in->key.size != 0) || !IsCost(in->cost) ||
-      in->now_ns > RL_NOW_MAX_NS ||
-      !AreBytes(in->method, in->path, in->user, in->api_key, in->ip, in->key, in->idempotency_id))
+      in->now_ns > RL_NOW_MAX_NS)
     return false;
-  TakeFields(*in, out);
   out.identity.attributes = {};
-  return true;
+  return TakeFields(*in, out);
 }
 
 /// Checks a request and puts it into the engine's words. Its bytes are borrowed, its attributes go to the front of
 /// `room`, which has to hold kMaxAttributes.
 rl_status ReadRequest(const rl_request& in, std::span<AttributeView> room, Request& out,
+                      const ErrorOut& error) noexcept;
+
+/// The same for any struct of a caller's.
+rl_status TakeRequest(const rl_request* in, std::span<AttributeView> room, Request& out,
                       const ErrorOut& error) noexcept;
 
 rl_status CheckCost(int64_t cost, const ErrorOut& error) noexcept;
@@ -90,6 +74,9 @@ inline rl_decision ToC(const Decision& decision) noexcept {
   out.struct_size = sizeof out;
   return out;
 }
+
+/// A caller's struct of our size, for the engine to answer in. When it refuses, what it leaves is NoAnswer; struct_size has to be set again in any case.
+inline Decision& InPlace(rl_decision& out) noexcept { return reinterpret_cast<Decision&>(out); }
 
 /// Gives it to a caller whose struct has `size` bytes, which CheckOutput has accepted.
 inline void GiveDecision(const Decision& decision, rl_decision* out, uint32_t size) noexcept {

@@ -65,8 +65,18 @@ KeyedHasher KeyedHasher::FromSecret(std::string_view secret) {
   return hasher;
 }
 
-Hash128 KeyedHasher::operator()(const void* data, size_t size) const noexcept {
-  const XXH128_hash_t hash = XXH3_128bits_withSecret(data, size, secret_.data(), kSecretSize);
+namespace {
+
+[[gnu::noinline]] XXH128_hash_t HashLong(const void* data, size_t size, const unsigned char* secret) noexcept {
+  return XXH3_128bits_withSecret(data, size, secret, KeyedHasher::kSecretSize);
+}
+
+}  // namespace
+
+// Flattened, and long texts apart: what is left of XXH3 then needs few registers and no memory.
+[[gnu::flatten]] Hash128 KeyedHasher::operator()(const void* data, size_t size) const noexcept {
+  const XXH128_hash_t hash = size > 128 ? HashLong(data, size, secret_.data())
+                                        : XXH3_128bits_withSecret(data, size, secret_.data(), kSecretSize);
   return {hash.low64, hash.high64};
 }
 

@@ -33,7 +33,9 @@ class KeyedHasher {
   Hash128 operator()(const void* data, size_t size) const noexcept;
   Hash128 operator()(std::string_view bytes) const noexcept { return (*this)(bytes.data(), bytes.size()); }
   /// The same for bytes of a kind: those of two kinds never meet, though they be equal. `kind` < kKinds.
-  Hash128 OfKind(size_t kind, std::string_view bytes) const noexcept { return (*this)(bytes) ^ kinds_[kind]; }
+  Hash128 OfKind(size_t kind, std::string_view bytes) const noexcept { return (*this)(bytes) ^ Kind(kind); }
+  /// What OfKind adds to the hash of the bytes.
+  Hash128 Kind(size_t kind) const noexcept { return kinds_[kind]; }
 
  private:
   KeyedHasher() = default;

@@ -100,6 +100,7 @@ class Book {
  public:
   explicit Book(const KeyedHasher& hasher) : hasher_(hasher) {}
 
+  const KeyedHasher& hasher() const noexcept { return hasher_; }
   uint32_t RuleId(const std::string& name);   ///< gives one if need be; ids start at 1
   uint32_t LimitId(const std::string& name);  ///< likewise
   std::shared_ptr<LimitRecord> LimitOf(const Rule& rule, const Limit& limit);

@@ -27,8 +27,9 @@ class CounterBlock {
    public:
     Set() noexcept = default;
 
-    void Add(Field field, uint64_t amount = 1) const noexcept {
-      const ThreadSlot slot = ThreadSlot::Mine();
+    void Add(Field field, uint64_t amount = 1) const noexcept { Add(ThreadSlot::Mine(), field, amount); }
+    /// The same when the calling thread's slot is known.
+    void Add(ThreadSlot slot, Field field, uint64_t amount = 1) const noexcept {
       slot.Add(first_[slot.index()].values[set_][static_cast<size_t>(field)], amount);
     }
     uint64_t Sum(Field field) const noexcept {

@@ -40,6 +40,8 @@ class CurrentSnapshot {
     Reader& operator=(const Reader&) = delete;
     const Snapshot& operator*() const noexcept { return *snapshot_; }
     const Snapshot* operator->() const noexcept { return snapshot_; }
+    /// The calling thread's.
+    ThreadSlot slot() const noexcept { return slot_; }
 
    private:
     const ThreadSlot slot_;

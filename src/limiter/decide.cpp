@@ -62,25 +62,15 @@ Status Registry::Impl::ApplyNamed(const Snapshot& snapshot, const Request& reque
   return status == Status::kOk ? storage->Apply(operation) : status;
 }
 
-Status Registry::Impl::DecideSingle(const Snapshot& snapshot, const CompiledRule& rule, const Identity& identity,
-                                    int64_t stated_cost, uint64_t now_ns, Decision& out) noexcept {
-  const KeyBuilder builder(hasher, identity, snapshot.set().ipv6_prefix);
-  Hash128 value;
-  bool unknown_client = false;
-  const VersionedNumbers* numbers = HashValue(rule.limits[0], builder, value, unknown_client);
-  const Status status = SpendSingle(snapshot, rule, *numbers, value, stated_cost, now_ns, out);
-  if (unknown_client && status == Status::kOk) totals.Add(TotalCount::kUnknownClient);
-  return status;
-}
-
 Status Registry::Impl::Decide(const Snapshot& snapshot, const Request& request, uint64_t now_ns, Mode mode,
                               Decision& out) noexcept {
   MatchedRules rules;
   if (const Status status = FindRules(snapshot, request, rules); status != Status::kOk) return Refuse(status, out);
-  if (local && mode == Mode::kSpend) {
-    if (const CompiledRule* rule = SingleOf(snapshot, rules))
-      return DecideSingle(snapshot, *rule, request.identity, request.cost, now_ns, out);
-  }
+  return DecideFound(snapshot, rules, request, now_ns, mode, out);
+}
+
+Status Registry::Impl::DecideFound(const Snapshot& snapshot, const MatchedRules& rules, const Request& request,
+                                   uint64_t now_ns, Mode mode, Decision& out) noexcept {
   out = Blank(snapshot, now_ns, rules, request);
   Tally tally;
   if (DecideWithoutLimits(snapshot, rules, mode, out)) {
@@ -197,7 +187,13 @@ Status Registry::Allow(const Request& request, Decision& out) noexcept {
   if (!IsValidInstant(now_ns)) return Refuse(Status::kInvalidArgument, out);
   if (impl_->local) {
     const CurrentSnapshot::Reader snapshot(impl_->current);
-    return impl_->Decide(*snapshot, request, now_ns, Mode::kSpend, out);
+    MatchedRules rules;
+    if (const Status status = FindRules(*snapshot, request, rules); status != Status::kOk) return Refuse(status, out);
+    if (const CompiledRule* rule = SingleOf(*snapshot, rules)) {
+      const SingleKey key = SingleKeyOf(rule->limits[0], *snapshot, impl_->hasher, request.identity);
+      return impl_->DecideSingle(snapshot, *rule, key, request.cost, now_ns, out);
+    }
+    return impl_->DecideFound(*snapshot, rules, request, now_ns, Mode::kSpend, out);
   }
   const Status status = impl_->Decide(*impl_->current.Keep(), request, now_ns, Mode::kSpend, out);
   impl_->errands->Lend();
@@ -214,13 +210,10 @@ Status Registry::AllowRule(uint32_t rule, std::string_view key, int64_t cost, ui
     if (compiled == nullptr) return Refuse(Status::kNotFound, out);
     if (compiled->single) {
       const CompiledLimit& limit = compiled->limits[0];
-      if (limit.plain_kind != 0 && !key.empty())
-        return impl_->SpendSingle(*snapshot, *compiled, limit.base, impl_->hasher.OfKind(limit.plain_kind, key), cost,
-                                  instant, out);
-      Identity identity;
-      identity.key = key;
-      identity.has_key = true;
-      return impl_->DecideSingle(*snapshot, *compiled, identity, cost, instant, out);
+      const SingleKey single = limit.plain_kind != 0 && !key.empty()
+                                   ? PlainSingleKey(limit, impl_->hasher, key)
+                                   : AnySingleKey(limit, *snapshot, impl_->hasher, Identity::OfKey(key));
+      return impl_->DecideSingle(snapshot, *compiled, single, cost, instant, out);
     }
     now_ns = instant;
   }
@@ -228,8 +221,7 @@ Status Registry::AllowRule(uint32_t rule, std::string_view key, int64_t cost, ui
   request.rule = rule;
   request.cost = cost;
   request.now_ns = now_ns;
-  request.identity.key = key;
-  request.identity.has_key = true;
+  request.identity = Identity::OfKey(key);
   return Allow(request, out);
 }
 

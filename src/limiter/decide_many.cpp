@@ -31,9 +31,7 @@ struct PendingHere {
   size_t index = 0;
   const Whole* whole = nullptr;  ///< unless it is of the short way
   const CompiledRule* rule = nullptr;
-  const VersionedNumbers* numbers = nullptr;
-  Hash128 value;
-  bool unknown_client = false;
+  SingleKey key;
 };
 
 struct PendingThere {
@@ -89,12 +87,11 @@ void Registry::Impl::AllowManyHere(std::span<const Request> requests, uint64_t c
         continue;
       }
       if (rule != nullptr) {
-        const KeyBuilder builder(hasher, request.identity, snapshot->set().ipv6_prefix);
         PendingHere& item = pending.Add();
         item.index = next;
         item.rule = rule;
-        item.numbers = HashValue(rule->limits[0], builder, item.value, item.unknown_client);
-        keys.Add(item.value ^ rule->limits[0].salt);
+        item.key = SingleKeyOf(rule->limits[0], *snapshot, hasher, request.identity);
+        keys.Add(item.key.key);
         continue;
       }
       answer = Blank(*snapshot, InstantOf(request, clock_ns), rules, request);
@@ -127,9 +124,7 @@ void Registry::Impl::AllowManyHere(std::span<const Request> requests, uint64_t c
         Finish(*snapshot, whole.rules, buffer, whole.first, operation, storage->Apply(operation), whole.tally, answer);
         continue;
       }
-      const Status status =
-          SpendSingle(*snapshot, *item.rule, *item.numbers, item.value, requests[item.index].cost, now_ns, answer);
-      if (item.unknown_client && status == Status::kOk) totals.Add(TotalCount::kUnknownClient);
+      DecideSingle(snapshot, *item.rule, item.key, requests[item.index].cost, now_ns, answer);
     }
   }
 }

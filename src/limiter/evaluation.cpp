@@ -69,12 +69,21 @@ Verdict VerdictOf(const Snapshot& snapshot, const MatchedRules& rules) noexcept 
   return limits ? Verdict::kAskLimits : Verdict::kUnlimited;
 }
 
-const VersionedNumbers* HashAnyValue(const CompiledLimit& limit, const KeyBuilder& builder, Hash128& value,
-                                     bool& unknown_client) noexcept {
+const VersionedNumbers* HashValue(const CompiledLimit& limit, const KeyBuilder& builder, Hash128& value,
+                                  bool& unknown_client) noexcept {
   const BuiltKey key = builder.Build(limit.source->scope, !limit.overrides.empty());
   value = key.hash;
   unknown_client |= key.unknown_client;
   return &limit.NumbersFor(key.override_value);
+}
+
+SingleKey AnySingleKey(const CompiledLimit& limit, const Snapshot& snapshot, const KeyedHasher& hasher,
+                       const Identity& identity) noexcept {
+  const KeyBuilder builder(hasher, identity, snapshot.set().ipv6_prefix);
+  SingleKey out;
+  out.numbers = HashValue(limit, builder, out.key, out.unknown_client);
+  out.key = out.key ^ limit.salt;
+  return out;
 }
 
 const VersionedNumbers* FillCharge(const CompiledLimit& limit, const KeyBuilder& builder, uint64_t cost, Charge& charge,

@@ -71,12 +71,30 @@ void NameCharges(const KeyedHasher& hasher, const Snapshot& snapshot, const Requ
                  std::span<Charge> charges, std::span<const LimitUse> uses, std::string& names);
 
 /// The hash of the value that a limit counts, without the limit's salt; the rest as FillCharge.
-const VersionedNumbers* HashAnyValue(const CompiledLimit& limit, const KeyBuilder& builder, Hash128& value,
-                                     bool& unknown_client) noexcept;
-inline const VersionedNumbers* HashValue(const CompiledLimit& limit, const KeyBuilder& builder, Hash128& value,
-                                         bool& unknown_client) noexcept {
-  if (limit.plain_kind != 0 && builder.PlainHash(limit.plain_kind, value)) return &limit.base;
-  return HashAnyValue(limit, builder, value, unknown_client);
+const VersionedNumbers* HashValue(const CompiledLimit& limit, const KeyBuilder& builder, Hash128& value,
+                                  bool& unknown_client) noexcept;
+
+/// What a request's only limit is charged under.
+struct SingleKey {
+  const VersionedNumbers* numbers = nullptr;
+  Hash128 key;
+  bool unknown_client = false;  ///< as in FillCharge
+};
+SingleKey AnySingleKey(const CompiledLimit& limit, const Snapshot& snapshot, const KeyedHasher& hasher,
+                       const Identity& identity) noexcept;
+/// The same for a limit with a plain_kind; `bytes` is the value of its part and not empty.
+inline SingleKey PlainSingleKey(const CompiledLimit& limit, const KeyedHasher& hasher,
+                                std::string_view bytes) noexcept {
+  return {&limit.base, hasher(bytes) ^ limit.plain_salt, false};
+}
+inline SingleKey SingleKeyOf(const CompiledLimit& limit, const Snapshot& snapshot, const KeyedHasher& hasher,
+                             const Identity& identity) noexcept {
+  if (limit.plain_kind != 0) [[likely]] {
+    const std::string_view bytes = KeyBuilder::PlainBytes(identity, limit.plain_kind);
+    if (!bytes.empty()) [[likely]]
+      return PlainSingleKey(limit, hasher, bytes);
+  }
+  return AnySingleKey(limit, snapshot, hasher, identity);
 }
 
 /// What tells a request with an idempotency id from every other: the id, and what it charges where and under which numbers. Nothing without one.

@@ -65,15 +65,15 @@ struct Registry::Impl {
   void AllowManyThere(std::span<const Request> requests, uint64_t now_ns, std::span<Decision> out) noexcept;
   /// A decision from start to end on a snapshot that stays alive.
   Status Decide(const Snapshot& snapshot, const Request& request, uint64_t now_ns, Mode mode, Decision& out) noexcept;
-  /// The short way for a rule with a single limit on a local store; the same as Decide.
-  Status DecideSingle(const Snapshot& snapshot, const CompiledRule& rule, const Identity& identity, int64_t stated_cost,
-                      uint64_t now_ns, Decision& out) noexcept;
-  /// The same when the value's hash is known. In single.hpp.
-  inline Status SpendSingle(const Snapshot& snapshot, const CompiledRule& rule, const VersionedNumbers& numbers,
-                            Hash128 value, int64_t stated_cost, uint64_t now_ns, Decision& out) noexcept;
+  /// Its rules have been found.
+  Status DecideFound(const Snapshot& snapshot, const MatchedRules& rules, const Request& request, uint64_t now_ns,
+                     Mode mode, Decision& out) noexcept;
+  /// The short way for a rule with a single limit on a local store; the same as DecideFound. In single.hpp.
+  inline Status DecideSingle(const CurrentSnapshot::Reader& snapshot, const CompiledRule& rule, const SingleKey& key,
+                             int64_t stated_cost, uint64_t now_ns, Decision& out) noexcept;
   /// Its second half: the store has answered.
-  inline void AnswerSingle(const Snapshot& snapshot, const CompiledRule& rule, const Numbers& numbers, uint64_t cost,
-                           const Outcome& outcome, uint64_t now_ns, Micros now, Decision& out) noexcept;
+  inline void AnswerSingle(const CurrentSnapshot::Reader& snapshot, const CompiledRule& rule, const Numbers& numbers,
+                           uint64_t cost, const Outcome& outcome, uint64_t now_ns, Micros now, Decision& out) noexcept;
   /// The part that needs no limit: true when `out` is complete.
   bool DecideWithoutLimits(const Snapshot& snapshot, const MatchedRules& rules, Mode mode, Decision& out) noexcept;
   /// The part after the store has answered.

@@ -1,6 +1,7 @@
 // The short way: one rule with one limit, on a store in this process. Almost every request takes it.
 #pragma once
 
+#include "core/room.hpp"
 #include "limiter/registry_impl.hpp"
 
 namespace ratel {
@@ -20,25 +21,27 @@ inline const CompiledRule* SingleById(const Snapshot& snapshot, uint32_t id) noe
 }
 
 // Both inlined by force: they hand each other more values than there are registers for arguments.
-[[gnu::always_inline]] inline Status Registry::Impl::SpendSingle(const Snapshot& snapshot, const CompiledRule& rule,
-                                                                 const VersionedNumbers& numbers, Hash128 value,
-                                                                 int64_t stated_cost, uint64_t now_ns,
-                                                                 Decision& out) noexcept {
-  const CompiledLimit& limit = rule.limits[0];
+[[gnu::always_inline]] inline Status Registry::Impl::DecideSingle(const CurrentSnapshot::Reader& snapshot,
+                                                                  const CompiledRule& rule, const SingleKey& key,
+                                                                  int64_t stated_cost, uint64_t now_ns,
+                                                                  Decision& out) noexcept {
+  const Numbers& numbers = key.numbers->numbers;
   const Micros now = FloorToMicros(now_ns);
-  const SingleCharge single{&numbers.numbers, &limit.record->numbers, numbers.version, CostOf(rule, stated_cost),
-                            value ^ limit.salt};
-  Outcome outcome;
-  if (const Status status = storage->SpendSingle(single, now, outcome); status != Status::kOk) [[unlikely]]
+  const SingleCharge single{&numbers, &rule.limits[0].record->numbers, key.numbers->version, CostOf(rule, stated_cost),
+                            key.key};
+  Room<Outcome> outcome;
+  if (const Status status = storage->SpendSingle(single, now, *outcome); status != Status::kOk) [[unlikely]]
     return Refuse(status, out);
-  AnswerSingle(snapshot, rule, numbers.numbers, single.cost, outcome, now_ns, now, out);
+  AnswerSingle(snapshot, rule, numbers, single.cost, *outcome, now_ns, now, out);
+  if (key.unknown_client) [[unlikely]]
+    totals.Add(TotalCount::kUnknownClient);
   return Status::kOk;
 }
 
-[[gnu::always_inline]] inline void Registry::Impl::AnswerSingle(const Snapshot& snapshot, const CompiledRule& rule,
-                                                                const Numbers& numbers, uint64_t cost,
-                                                                const Outcome& outcome, uint64_t now_ns, Micros now,
-                                                                Decision& out) noexcept {
+[[gnu::always_inline]] inline void Registry::Impl::AnswerSingle(const CurrentSnapshot::Reader& snapshot,
+                                                                const CompiledRule& rule, const Numbers& numbers,
+                                                                uint64_t cost, const Outcome& outcome, uint64_t now_ns,
+                                                                Micros now, Decision& out) noexcept {
   // Every field once: clearing them first would cost as much as filling them.
   out.size = 0;
   out.status = Status::kOk;
@@ -50,7 +53,7 @@ inline const CompiledRule* SingleById(const Snapshot& snapshot, uint32_t id) noe
   out.no_flag = 0;
   out.rule = rule.id;
   out.limit_count = 1;
-  out.generation = snapshot.generation();
+  out.generation = snapshot->generation();
   out.now_ns = now_ns;
   out.cost = static_cast<int64_t>(cost);
   out.retry_after_ns = 0;
@@ -58,15 +61,15 @@ inline const CompiledRule* SingleById(const Snapshot& snapshot, uint32_t id) noe
   TellLimit(outcome, numbers, rule.limits[0], now, out);
   const RuleCounters& counters = rule.counters;
   if (outcome.allowed) {
-    counters.Add(RuleCount::kAllowed);
-    if (cost != 1) counters.Add(RuleCount::kExtraCost, cost - 1);
+    counters.Add(snapshot.slot(), RuleCount::kAllowed);
+    if (cost != 1) counters.Add(snapshot.slot(), RuleCount::kExtraCost, cost - 1);
     return;
   }
   out.reason = outcome.never_fits ? Reason::kNeverFits : Reason::kLimited;
   out.retry_after_ns = RetryAfter(outcome, numbers, now);
-  counters.Add(RuleCount::kDenied);
+  counters.Add(snapshot.slot(), RuleCount::kDenied);
   if (outcome.never_fits) {
-    counters.Add(RuleCount::kNeverFits);
+    counters.Add(snapshot.slot(), RuleCount::kNeverFits);
     totals.Add(TotalCount::kNeverFits);
   }
 }

@@ -88,6 +88,7 @@ void Snapshot::CompileRule(const Rule& rule, Book& book) {
       fill();
     }
     out.salt = out.record->salt;
+    out.plain_salt = out.salt ^ book.hasher().Kind(out.plain_kind);
     out.since = out.record->InForce(generation_);
     out.id = out.record->id;
     compiled.limits.push_back(std::move(out));
@@ -96,8 +97,8 @@ void Snapshot::CompileRule(const Rule& rule, Book& book) {
   compiled.single = compiled.limits.size() == 1 && !compiled.limits[0].shadow;
   ids_.emplace(rule.name, compiled.id);
   rules_.push_back(std::move(compiled));
-  if (index_of_.size() <= rules_.back().id) index_of_.resize(rules_.back().id + 1);
-  index_of_[rules_.back().id] = static_cast<uint32_t>(rules_.size());
+  if (by_id_.size() <= rules_.back().id) by_id_.resize(rules_.back().id + 1);
+  by_id_[rules_.back().id] = &rules_.back();  // rules_ has room for all
 }
 
 std::vector<std::string> RulesThatMove(const Snapshot& before, const Snapshot& after) {

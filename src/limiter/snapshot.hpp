@@ -39,6 +39,7 @@ struct CompiledLimit {
   uint64_t since = 0;  ///< the first generation of those, without a gap, that have had it
   bool shadow = false;
   uint8_t plain_kind = 0;  ///< KeyBuilder::PlainKind of its only part, if there is one and no overrides
+  Hash128 plain_salt;      ///< turns the hash of such a part's bytes into the key
   VersionedNumbers base;
   std::unordered_map<std::string, VersionedNumbers, TextHash, std::equal_to<>> overrides;
 
@@ -71,9 +72,7 @@ class Snapshot : public std::enable_shared_from_this<Snapshot> {
   Grouping grouping() const noexcept { return grouping_; }
   const std::vector<CompiledRule>& rules() const noexcept { return rules_; }
   /// nullptr when no such rule is in force.
-  const CompiledRule* ById(uint32_t id) const noexcept {
-    return id < index_of_.size() && index_of_[id] != 0 ? &rules_[index_of_[id] - 1] : nullptr;
-  }
+  const CompiledRule* ById(uint32_t id) const noexcept { return id < by_id_.size() ? by_id_[id] : nullptr; }
   /// The id of a rule in force by its name, 0 when there is none.
   uint32_t IdOf(std::string_view name) const noexcept {
     const auto found = ids_.find(name);
@@ -86,7 +85,7 @@ class Snapshot : public std::enable_shared_from_this<Snapshot> {
   RuleSet set_;
   Matcher matcher_;
   std::vector<CompiledRule> rules_;  ///< same order as set_.rules
-  std::vector<uint32_t> index_of_;   ///< by rule id: index + 1
+  std::vector<const CompiledRule*> by_id_;
   std::unordered_map<std::string, uint32_t, TextHash, std::equal_to<>> ids_;
   uint64_t generation_ = 0;
   Grouping grouping_ = Grouping::kByLimit;

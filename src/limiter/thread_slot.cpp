@@ -41,14 +41,16 @@ std::atomic<uint32_t> ThreadSlot::owned_{0};
 
 size_t ThreadSlot::Count() noexcept { return ThisMachine().own + ThisMachine().shared; }
 
-ThreadSlot ThreadSlot::Search(uint64_t self, size_t home) noexcept {
+uint32_t ThreadSlot::Search() noexcept {
+  const uint64_t self = Self();
+  const size_t home = HomeOf(self);
   static constexpr size_t kReach = 8;
   static constexpr uint64_t kBeingTaken = 1;
   const Machine& machine = ThisMachine();
   for (size_t i = 0; i < kReach; ++i) {
     Owner& owner = owners_[(home + i) % kOwners];
     uint64_t thread = owner.thread.load(std::memory_order_relaxed);
-    if (thread == self) return ThreadSlot(owner.index.load(std::memory_order_relaxed), true);
+    if (thread == self) return owner.index.load(std::memory_order_relaxed);
     if (thread != 0) continue;
     if (owned_.load(std::memory_order_relaxed) >= machine.own) break;
     if (!owner.thread.compare_exchange_strong(thread, kBeingTaken, std::memory_order_relaxed)) continue;
@@ -57,9 +59,9 @@ ThreadSlot ThreadSlot::Search(uint64_t self, size_t home) noexcept {
     owner.index.store(index, std::memory_order_relaxed);
     owner.thread.store(gets_one ? self : 0, std::memory_order_relaxed);
     if (!gets_one) break;
-    return ThreadSlot(index, true);
+    return index;
   }
-  return ThreadSlot(machine.own + (home & (machine.shared - 1)), false);
+  return (machine.own + (static_cast<uint32_t>(home) & (machine.shared - 1))) | kShared;
 }
 
 bool ThreadSlot::MeetAll() noexcept { return ThisMachine().own == 0 || Meet(); }

@@ -29,20 +29,18 @@ class ThreadSlot {
   /// The calling thread's.
   static ThreadSlot Mine() noexcept {
     const uint64_t self = Self();
-    const size_t home = HomeOf(self);
-    const Owner& owner = owners_[home];
-    if (owner.thread.load(std::memory_order_relaxed) == self) [[likely]]
-      return ThreadSlot(owner.index.load(std::memory_order_relaxed), true);
-    return Search(self, home);
+    const Owner& owner = owners_[HomeOf(self)];
+    const bool here = owner.thread.load(std::memory_order_relaxed) == self;
+    return ThreadSlot(here ? owner.index.load(std::memory_order_relaxed) : Search());
   }
 
   /// Below Count().
-  size_t index() const noexcept { return index_; }
+  size_t index() const noexcept { return word_ & ~kShared; }
 
   /// Adds to a word of this slot. Who owns it writes `order`ed as told; who shares it does so at least.
   void Add(std::atomic<uint64_t>& word, uint64_t amount,
            std::memory_order order = std::memory_order_relaxed) const noexcept {
-    if (own_) [[likely]] {
+    if ((word_ & kShared) == 0) [[likely]] {
       word.store(word.load(std::memory_order_relaxed) + amount, order);
     } else {
       word.fetch_add(amount, std::memory_order_seq_cst);
@@ -61,7 +59,9 @@ class ThreadSlot {
   };
   static constexpr size_t kOwners = 64;  ///< places for kMaxOwn threads, so that they seldom meet
 
-  ThreadSlot(size_t index, bool own) noexcept : index_(static_cast<uint32_t>(index)), own_(own) {}
+  static constexpr uint32_t kShared = uint32_t{1} << 31;
+
+  explicit ThreadSlot(uint32_t word) noexcept : word_(word) {}
 
   static uint64_t Self() noexcept {
 #if __has_builtin(__builtin_thread_pointer) && (defined(__x86_64__) || defined(__aarch64__))
@@ -71,13 +71,12 @@ class ThreadSlot {
 #endif
   }
   static size_t HomeOf(uint64_t self) noexcept { return static_cast<size_t>((self >> 6) * 0x9e3779b97f4a7c15u >> 58); }
-  static ThreadSlot Search(uint64_t self, size_t home) noexcept;
+  [[gnu::cold]] static uint32_t Search() noexcept;
 
   static std::array<Owner, kOwners> owners_;
   static std::atomic<uint32_t> owned_;
 
-  uint32_t index_;
-  bool own_;
+  uint32_t word_;  ///< the index, with kShared when others may write here too
 };
 
 }  // namespace ratel

@@ -22,8 +22,9 @@ enum class Reason : uint8_t { kNone, kLimited, kNeverFits, kBlocked, kStore };
 
 inline constexpr uint64_t kNever = UINT64_MAX;
 
-/// Same fields and units as rl_decision (spans in ns); see there. Each has the place that it has there, so that giving one out is a copy.
-struct Decision {
+/// Same fields and units as rl_decision (spans in ns); see there. Each has the place that it has there, so that one can be made where the caller wants
+/// it; hence may_alias.
+struct [[gnu::may_alias]] Decision {
   uint32_t size = 0;  ///< the border's
   Status status = Status::kOk;
   bool allowed = false;

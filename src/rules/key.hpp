@@ -24,6 +24,13 @@ struct Identity {
       key;  ///< with `has_key`: the value of every part but global; user, api_key, ip and attributes are not looked at then
   bool has_key = false;
   std::span<const AttributeView> attributes;  ///< the first of a name counts
+
+  static Identity OfKey(std::string_view key) noexcept {
+    Identity identity;
+    identity.key = key;
+    identity.has_key = true;
+    return identity;
+  }
 };
 
 /// A key value, tagged and with lengths so that no two different ones meet.
@@ -57,13 +64,10 @@ class KeyBuilder {
   }
   static constexpr uint8_t kPlainUser = 1;
   static constexpr uint8_t kPlainApiKey = 2;
-  /// Build's hash for a scope of one such part. False when its value is not given: then it takes Build to tell.
-  bool PlainHash(uint8_t kind, Hash128& out) const noexcept {
-    std::string_view bytes = kind == kPlainUser ? identity_.user : identity_.api_key;
-    if (identity_.has_key) bytes = identity_.key;
-    if (bytes.empty()) return false;
-    out = hasher_.OfKind(kind, bytes);
-    return true;
+  /// The value of a scope of one such part: Build's hash is theirs, of that kind. Empty when it is not given: then it takes Build to tell.
+  static std::string_view PlainBytes(const Identity& identity, uint8_t kind) noexcept {
+    if (identity.has_key) return identity.key;
+    return kind == kPlainUser ? identity.user : identity.api_key;
   }
   /// "user=alice,ip=192.0.2.1": for explain and for readable keys; bytes that are not printable ASCII (and '%', ',', '=') as %XX.
   std::string Readable(const Scope& scope) const;
