@@ -512,6 +512,26 @@ static void many_without_an_instant_share_one(void **state) {
   rl_config_destroy(config);
 }
 
+static void a_refused_one_asks_no_clock(void **state) {
+  (void)state;
+  const rl_clock clock = {sizeof clock, 0, NULL, running_clock, NULL};
+  rl_config *config = config_of(ORDERS);
+  rl_registry *registry = NULL;
+  rl_request requests[2] = {request_of("ann", START), request_of("ann", 0)};
+  const rl_decision empty = RL_DECISION_INIT;
+  rl_decision answers[2] = {empty, empty};
+  requests[1].cost = 0;
+  assert_int_equal(RL_OK, rl_config_set_clock(config, &clock, NULL));
+  assert_int_equal(RL_OK, rl_registry_create(config, &registry, NULL));
+  const uint64_t before = reads;
+  assert_int_equal(RL_OK, rl_allow_many(registry, requests, 2, answers, NULL));
+  assert_int_equal(before, reads);
+  assert_int_equal(4, answers[0].remaining);
+  assert_no_answer(&answers[1], RL_E_INVALID_ARGUMENT);
+  rl_registry_destroy(registry);
+  rl_config_destroy(config);
+}
+
 /* --- asynchronous -------------------------------------------------------------------------------------------------
  * */
 
@@ -628,6 +648,7 @@ int main(void) {
       cmocka_unit_test(many_of_two_lengths),
       cmocka_unit_test(many_with_many_attributes),
       cmocka_unit_test(many_without_an_instant_share_one),
+      cmocka_unit_test(a_refused_one_asks_no_clock),
       cmocka_unit_test(many_share_one_instant_beside_leases),
       cmocka_unit_test(the_embedded_store_answers_before_the_return),
       cmocka_unit_test(a_refused_asynchronous_question_is_never_answered),
