@@ -114,6 +114,13 @@ void Deliver(void* self, const Decision& decision) {
   CompletionQueue::Arrive(std::move(answer));
 }
 
+rl_status CheckQueue(const rl_completion_queue* queue, const ErrorOut& error) noexcept {
+  if (const rl_status status = CheckHandle(queue, "queue", error)) return status;
+  // A thread of the parent's may have held its lock.
+  if (!queue->queue->IsForked()) return RL_OK;
+  return error.Fail(RL_E_STATE, "the queue was made before this process was forked: make one here");
+}
+
 rl_status Reserve(CompletionQueue& queue, const ErrorOut& error) noexcept {
   const rl_status status = queue.Reserve();
   if (status == RL_E_STATE) {
@@ -140,7 +147,7 @@ rl_status AllowQueued(rl_registry* registry, const rl_request* request, const st
 
 rl_status CheckDrain(const rl_completion_queue* queue, const uint64_t* tags, const rl_decision* out, uint32_t capacity,
                      const uint32_t* count, const ErrorOut& error) noexcept {
-  if (const rl_status status = CheckHandle(queue, "queue", error)) return status;
+  if (const rl_status status = CheckQueue(queue, error)) return status;
   if (count == nullptr) return error.Fail(RL_E_INVALID_ARGUMENT, "count is NULL");
   if (capacity == 0) return error.Fail(RL_E_INVALID_ARGUMENT, "capacity is 0");
   if (tags == nullptr) return error.Fail(RL_E_INVALID_ARGUMENT, "tags is NULL");
@@ -173,14 +180,15 @@ rl_status rl_completion_queue_create(uint32_t capacity, rl_wake wake, void* user
 }
 
 void rl_completion_queue_destroy(rl_completion_queue* queue) {
-  if (!IsLive(queue) || queue->queue->IsForked()) return;
+  if (!IsLive(queue)) return;
+  if (queue->queue->IsForked()) return ratel::LeaveToTheProcess(queue);
   queue->queue->Abandon();
   delete queue;
 }
 
 rl_status rl_completion_queue_shutdown(rl_completion_queue* queue) {
   return Guard(nullptr, [&](const ErrorOut& error) -> rl_status {
-    if (const rl_status status = CheckHandle(queue, "queue", error)) return status;
+    if (const rl_status status = CheckQueue(queue, error)) return status;
     queue->queue->Shutdown();
     return RL_OK;
   });
@@ -189,7 +197,7 @@ rl_status rl_completion_queue_shutdown(rl_completion_queue* queue) {
 rl_status rl_allow_queued(rl_registry* registry, const rl_request* request, rl_completion_queue* queue, uint64_t tag,
                           rl_error* err) {
   return Guard(err, [&](const ErrorOut& error) -> rl_status {
-    if (const rl_status status = CheckHandle(queue, "queue", error)) return status;
+    if (const rl_status status = CheckQueue(queue, error)) return status;
     return AllowQueued(registry, request, queue->queue, tag, error);
   });
 }

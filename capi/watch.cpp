@@ -22,8 +22,8 @@ namespace ratel::capi {
 Watches::Watches() = default;
 
 Watches::~Watches() {
-  // Nothing ends a thread that is not here: the memory ends with the process.
-  if (key_ != nullptr && IsForked()) static_cast<void>(key_.release());
+  // Nothing ends a thread that is not here.
+  if (key_ != nullptr && IsForked()) LeaveToTheProcess(key_.release());
 }
 
 bool Watches::IsThisThread() {

@@ -20,4 +20,7 @@ class Birthplace {
   uint32_t forks_;
 };
 
+/// For what a child leaves alone: it stays where a search for leaks finds it. Any threads.
+void LeaveToTheProcess(const void* what) noexcept;
+
 }  // namespace ratel

@@ -123,8 +123,7 @@ class AsyncDecision final : public Completion {
     callback_(user_, decision_);
     Registry::Impl& impl = impl_;
     delete this;
-    const std::lock_guard lock(impl.in_flight_mutex);
-    if (--impl.in_flight == 0) impl.in_flight_ended.notify_all();
+    impl.Ends();
   }
 
   Registry::Impl& impl_;
@@ -152,10 +151,7 @@ Status Registry::AllowAsync(const Request& request, Callback callback, void* use
   if (CheckRequest(request) != Status::kOk) return Status::kInvalidArgument;
   const uint64_t now_ns = impl_->NowNs(request.now_ns);
   if (!IsValidInstant(now_ns)) return Status::kInvalidArgument;
-  {
-    const std::lock_guard lock(impl_->in_flight_mutex);
-    ++impl_->in_flight;
-  }
+  impl_->Begins();
   Status status = Status::kNoMemory;
   try {
     auto decision = std::make_unique<AsyncDecision>(*impl_, request, now_ns, callback, user);
@@ -169,8 +165,7 @@ Status Registry::AllowAsync(const Request& request, Callback callback, void* use
   } catch (const std::bad_alloc&) {
     status = Status::kNoMemory;
   }
-  const std::lock_guard lock(impl_->in_flight_mutex);
-  if (--impl_->in_flight == 0) impl_->in_flight_ended.notify_all();
+  impl_->Ends();
   return status;
 }
 

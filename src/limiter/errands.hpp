@@ -50,7 +50,7 @@ class Errands {
   void Owes(Micros now) noexcept;
   /// A request has been answered by the store.
   void Answered(Micros now) noexcept {
-    if (ledger_.count() != 0) latest_.Saw(now);
+    if (ledger_.count() != 0 && !birthplace_.IsForked()) latest_.Saw(now);
   }
   /// The store had failed and answers again.
   void StoreIsBack() noexcept;

@@ -58,8 +58,7 @@ std::unique_ptr<Registry> Registry::Create(Options&& options) {
 Registry::~Registry() {
   if (impl_ == nullptr) return;
   if (impl_->birthplace.IsForked() && (impl_->errands != nullptr || impl_->watch != nullptr)) {
-    // The memory ends with the process.
-    static_cast<void>(impl_.release());
+    LeaveToTheProcess(impl_.release());
     return;
   }
   impl_->watch.reset();
@@ -70,6 +69,19 @@ Registry::~Registry() {
   impl_->errands->Stop();
   impl_->storage->Stop();
   impl_->AwaitInFlight();
+}
+
+void Registry::Impl::Begins() noexcept {
+  // A thread of the parent's may have held the lock, and nobody waits in a child.
+  if (birthplace.IsForked()) return;
+  const std::lock_guard lock(in_flight_mutex);
+  ++in_flight;
+}
+
+void Registry::Impl::Ends() noexcept {
+  if (birthplace.IsForked()) return;
+  const std::lock_guard lock(in_flight_mutex);
+  if (--in_flight == 0) in_flight_ended.notify_all();
 }
 
 void Registry::Impl::AwaitInFlight() noexcept {

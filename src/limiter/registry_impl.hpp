@@ -49,13 +49,16 @@ struct Registry::Impl {
 
   std::mutex in_flight_mutex;
   std::condition_variable in_flight_ended;
-  uint64_t in_flight = 0;  ///< asynchronous decisions that have not ended
+  uint64_t in_flight = 0;  ///< asynchronous decisions that have not ended; a child of fork does not count
 
   /// Null until a rule wants it, with a local store, and in a child of fork: what was paid for is the parent's.
   Tier* tier() const noexcept {
     Tier* const tier = published_tier.load(std::memory_order_acquire);
     return tier == nullptr || birthplace.IsForked() ? nullptr : tier;
   }
+  /// An asynchronous decision begins, and has ended.
+  void Begins() noexcept;
+  void Ends() noexcept;
   /// Until no asynchronous decision is under way any more.
   void AwaitInFlight() noexcept;
   uint64_t NowNs(uint64_t given) noexcept { return given != 0 ? given : clock->NowNs(); }
@@ -111,7 +114,8 @@ struct Registry::Impl {
                  std::span<const LimitUse> uses, TierPass& pass, Decision& out) noexcept;
   /// The store has answered about a block. Turns the charges back into those of the request; true when that one has to be asked about by itself.
   bool AfterPayment(const Snapshot& snapshot, TierPass& pass, Operation& operation, Status status) noexcept;
-  bool KeepLease(const Snapshot& snapshot, const TierPass& pass, const Operation& operation, uint64_t units) noexcept;
+  bool KeepLease(Tier& tier, const Snapshot& snapshot, const TierPass& pass, const Operation& operation,
+                 uint64_t units) noexcept;
   /// Keeps the store's answer when it is a denial that may be repeated.
   void Remember(const Snapshot& snapshot, const TierPass& pass, const Operation& operation,
                 const Decision& decision) noexcept;

@@ -51,8 +51,9 @@ bool Registry::Impl::AnswerHere(const Snapshot& snapshot, const Request& request
   if (pass.tier == LocalTier::kNone) return false;
   pass.instants.asked_at = FloorToMicros(out.now_ns);
   pass.instants.local_at = request.now_ns == 0 ? pass.instants.asked_at : FloorToMicros(clock->NowNs());
-  if (pass.instants.local_at > kMaxMicros) {
-    pass.tier = LocalTier::kNone;  // a clock that fails
+  // A clock that fails, or whose code has forked: there is no tier in a child.
+  if (pass.instants.local_at > kMaxMicros || tier() == nullptr) {
+    pass.tier = LocalTier::kNone;
     return false;
   }
   pass.upsets = tier()->upsets.SumOf(charges);
@@ -111,8 +112,10 @@ bool Registry::Impl::AfterPayment(const Snapshot& snapshot, TierPass& pass, Oper
   const uint64_t block = pass.block;
   pass.block = 0;
   const bool paid = status == Status::kOk && Admits(operation.charges);
-  if (!paid || !KeepLease(snapshot, pass, operation, block - pass.cost))
-    tier()->leases.NotPaid(pass.states, pass.terms, pass.instants);
+  // There is none in a child of fork, which the storage's code may have made just now.
+  Tier* const tier = this->tier();
+  if (tier != nullptr && !(paid && KeepLease(*tier, snapshot, pass, operation, block - pass.cost)))
+    tier->leases.NotPaid(pass.states, pass.terms, pass.instants);
   for (Charge& charge : operation.charges) {
     charge.cost = pass.cost;
     if (paid)
@@ -123,7 +126,7 @@ bool Registry::Impl::AfterPayment(const Snapshot& snapshot, TierPass& pass, Oper
   return true;
 }
 
-bool Registry::Impl::KeepLease(const Snapshot& snapshot, const TierPass& pass, const Operation& operation,
+bool Registry::Impl::KeepLease(Tier& tier, const Snapshot& snapshot, const TierPass& pass, const Operation& operation,
                                uint64_t units) noexcept {
   try {
     auto lease = std::make_unique<Lease>();
@@ -149,7 +152,7 @@ bool Registry::Impl::KeepLease(const Snapshot& snapshot, const TierPass& pass, c
     lease->own_clock = operation.now != pass.instants.asked_at;
     lease->paid = pass.asked;
     lease->life = std::chrono::microseconds(lease->until - lease->paid_at);
-    tier()->leases.Paid(pass.states, std::move(lease));
+    tier.leases.Paid(pass.states, std::move(lease));
   } catch (const std::bad_alloc&) {
     return false;
   }
@@ -185,11 +188,12 @@ void Registry::Impl::Remember(const Snapshot& snapshot, const TierPass& pass, co
     denial.reset_at = charge.outcome.reset_at;
     denial.remaining = charge.outcome.remaining;
   }
-  if (longest == 0) return;
+  Tier* const tier = this->tier();
+  if (longest == 0 || tier == nullptr) return;
   denial.until = std::min(denial.until, shadows_until);
   // Others hand back what they have leased.
   if (pass.tier == LocalTier::kLeases) denial.until = std::min(denial.until, operation.now + snapshot.set().lease_life);
-  tier()->denials.Put(pass.charges, denial);
+  tier->denials.Put(pass.charges, denial);
 }
 
 }  // namespace ratel

@@ -506,7 +506,7 @@ typedef void (*rl_wake)(void *user);
 RL_API rl_status rl_completion_queue_create(uint32_t capacity, rl_wake wake, void *user, rl_completion_queue **out, rl_error *err);
 
 /** Ends it. No other call on it may be under way or follow, but questions may be: their answers are dropped, and so are those that nobody drained. A wake that runs is waited
- *  for. In a child of fork it does nothing. */
+ *  for. In a child of fork it does nothing, and the others answer RL_E_STATE (docs/abi.md). */
 RL_API void rl_completion_queue_destroy(rl_completion_queue *queue);
 
 /** No more questions: rl_allow_queued answers RL_E_CANCELLED from now on. What was asked still comes. Wakes everybody who waits in drain. */
