@@ -1,5 +1,7 @@
 // The whole engine on a Redis, through rl.h: policies while it fails, what is logged, the instant a decision is told at, TLS.
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <chrono>
@@ -350,6 +352,40 @@ TEST(Tls, ACertificateThatIsPutRightIsTrustedWithoutANewRegistry) {
     }
     EXPECT_EQ(admitted, kLimit) << "with what was admitted meanwhile";
   }
+}
+
+/// What a handler of exit needs that takes no argument.
+struct AtExit {
+  RedisServer* server;
+  Engine* engine;
+};
+AtExit at_exit;
+
+TEST(Tls, ARegistryThatIsLeftToTheEndOfTheProcessGoesOnUntilThen) {
+  if ((rl_features() & RL_FEATURE_TLS) == 0) GTEST_SKIP() << "a build without TLS";
+  RedisServer server({}, false);
+  const Certificates files(server.folder());
+  const std::string port = std::to_string(FreePort());
+  server.AddArguments({"--tls-port", port, "--tls-cert-file", files.File("server.pem"), "--tls-key-file",
+                       files.File("server.key"), "--tls-ca-cert-file", files.File("ca.pem"), "--tls-auth-clients",
+                       "no"});
+  server.Start();
+  const pid_t child = fork();
+  if (child == 0) {
+    alarm(60);
+    // Handed over before TLS is first used, and so called after whatever that has handed over.
+    std::atexit([] {
+      at_exit.server->Do({"CLIENT", "KILL", "TYPE", "normal"});
+      _exit(Eventually([] { return at_exit.engine->Ask().source == RL_SOURCE_EXACT; }) ? 0 : 1);
+    });
+    at_exit = {&server, new Engine(Rules("closed"),
+                                   "rediss://127.0.0.1:" + port + "?deadline_ms=5000&ca=" + files.File("ca.pem"))};
+    if (at_exit.engine->Ask().source != RL_SOURCE_EXACT) _exit(2);
+    std::exit(3);
+  }
+  int status = -1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
 }
 
 TEST(Tls, FilesThatCannotBeUsedAreToldWhenTheRegistryIsMade) {

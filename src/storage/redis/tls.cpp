@@ -1,6 +1,8 @@
 #include "storage/redis/tls.hpp"
 
 #include <algorithm>
+#include <atomic>
+#include <cstdint>
 #include <new>
 #include <utility>
 
@@ -35,6 +37,26 @@ struct Freed {
 using ContextPtr = std::unique_ptr<SSL_CTX, Freed<SSL_CTX_free>>;
 using SessionPtr = std::unique_ptr<SSL, Freed<SSL_free>>;
 using BioPtr = std::unique_ptr<BIO, Freed<BIO_free>>;
+
+/// OpenSSL itself would free at exit what all contexts share, under the threads of registries that are not destroyed: they go on until the process has ended.
+/// So that is done here, and only when there is no context any more, as when the library is unloaded.
+class Library {
+ public:
+  Library() noexcept { OPENSSL_init_ssl(OPENSSL_INIT_NO_ATEXIT, nullptr); }
+  ~Library() {
+    if (contexts == 0) OPENSSL_cleanup();
+  }
+  Library(const Library&) = delete;
+  Library& operator=(const Library&) = delete;
+
+  std::atomic<uint32_t> contexts{0};
+};
+
+/// Made before anything else is asked of OpenSSL.
+Library& TheLibrary() {
+  static Library library;
+  return library;
+}
 
 /// The reason of the oldest error in this thread's queue, which is emptied.
 std::string Reason() {
@@ -141,7 +163,12 @@ class Session final : public TlsSession {
 class Context final : public TlsContext {
  public:
   Context(ContextPtr context, std::string server_name)
-      : context_(std::move(context)), server_name_(std::move(server_name)) {}
+      : context_(std::move(context)), server_name_(std::move(server_name)) {
+    ++TheLibrary().contexts;
+  }
+  ~Context() override { --TheLibrary().contexts; }
+  Context(const Context&) = delete;
+  Context& operator=(const Context&) = delete;
   std::unique_ptr<TlsSession> NewSession(const std::string& host) const override {
     return std::make_unique<Session>(context_.get(), server_name_.empty() ? host : server_name_);
   }
@@ -161,6 +188,7 @@ Error Unusable(const char* what, const std::string& file) {
 }  // namespace
 
 Result<std::shared_ptr<const TlsContext>> TlsContext::Make(const Options& options) {
+  static_cast<void>(TheLibrary());
   ERR_clear_error();
   ContextPtr context(SSL_CTX_new(TLS_client_method()));
   if (context == nullptr) throw std::bad_alloc();
