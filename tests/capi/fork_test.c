@@ -169,7 +169,7 @@ static void a_child_that_exits(void **state) {
   char folder[FOLDER_SIZE], path[FOLDER_SIZE + 16];
   make_rules(folder, path, sizeof path);
   watched = registry_of(ORDERS);
-  assert_int_equal(RL_OK, rl_registry_watch(watched, text(path), 0, NULL));
+  assert_int_equal(RL_OK, rl_registry_watch(watched, text(path), 3600000, NULL));
   assert_int_equal(RL_OK, rl_completion_queue_create(0, NULL, NULL, &queue_of_the_parent, NULL));
   fflush(NULL);
   assert_int_equal(0, in_a_child(destroys_and_exits, NULL));

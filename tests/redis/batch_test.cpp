@@ -279,6 +279,44 @@ TEST(Batch, OneKeyManyTimesGetsItsLimitInOrder) {
   }
 }
 
+TEST(Batch, OneKeyIsAskedForCostsUpToTheBounds) {
+  RedisServer server;
+  const auto storage = Open(server.url(kPatient));
+  ASSERT_EQ(Spend(*storage), Status::kOk);
+  uint64_t key = 0;
+  for (const auto& [algorithm, largest] : {std::pair{Algorithm::kTokenBucket, uint64_t{1'000'000'000'000'000}},
+                                           {Algorithm::kLeakyBucket, 1'000'000'000'000'000},
+                                           {Algorithm::kFixedWindow, 3'000'000'000'000'000},
+                                           {Algorithm::kSlidingCounter, 2'147'483'647}}) {
+    for (const uint64_t limit : {uint64_t{1}, uint64_t{7}, largest}) {
+      SCOPED_TRACE(std::string(ToText(algorithm)) + " of " + std::to_string(limit));
+      const Versions versions({Make(algorithm, limit, 1'000'000)});
+      const uint64_t costs[] = {limit + 1,
+                                uint64_t{1} << 53,
+                                1,
+                                (uint64_t{1} << 53) - 1,
+                                limit / 2 + 1,
+                                INT64_MAX - 1,
+                                (uint64_t{1} << 53) + 1,
+                                2,
+                                limit,
+                                INT64_MAX};
+      ReferenceStorage reference;
+      ++key;
+      Questions one(64);
+      for (size_t i = 0; i < one.size(); ++i)
+        one.Set(i, {ChargeFor(versions, 0, 1000 + key, costs[i % std::size(costs)])}, kStart + 90'000 * i);
+      Questions other = one;
+      const long long before = ScriptCalls(server);
+      one.AskAll(*storage);
+      EXPECT_LE(ScriptCalls(server) - before, 2) << "most share a call";
+      other.AskEach(reference);
+      ASSERT_EQ(Count(one, Status::kOk), one.size());
+      ASSERT_TRUE(Same(one, other));
+    }
+  }
+}
+
 TEST(Batch, ACallTakesAsManyAsTheUrlSays) {
   for (const auto& [batch, calls] : {std::pair{1, 130}, {16, 9}, {64, 3}}) {
     RedisServer server;
