@@ -2,8 +2,12 @@
 #include "storage/memory/memory_storage.hpp"
 
 #include <gtest/gtest.h>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 
 #include <algorithm>
+#include <array>
 #include <random>
 #include <set>
 
@@ -62,7 +66,9 @@ TEST_P(EachAlgorithm, AnswersAsTheReference) {
                              Make(GetParam(), 999 + pick(3), 7'000'000)});
     const auto storage = MakeMemoryStorage({});
     ReferenceStorage reference;
-    const uint64_t keys = seed % 3 == 0 ? 5000 : seed % 3 == 1 ? 6 : 1;
+    const uint64_t keys = std::array<uint64_t, 4>{5000, 16, 6, 1}[seed % 4];
+    // Few keys lie in few lines: a request's charges then share some, and lie on both sides of others.
+    const auto key_of = [&](uint64_t n) { return keys == 5000 ? Key(n) : KeyInLine(n % 3, n); };
     Micros now = kStart;
     uint16_t version = 0;
     for (int step = 0; step < 4000; ++step) {
@@ -72,11 +78,12 @@ TEST_P(EachAlgorithm, AnswersAsTheReference) {
       if (pick(500) == 0) version = static_cast<uint16_t>(pick(3));
       std::vector<Charge> charges;
       std::set<uint64_t> used;
-      const uint64_t count = pick(4) == 0 ? 1 + pick(std::min<uint64_t>(keys, 5)) : 1;
+      const uint64_t count = pick(4) == 0 ? 1 + pick(std::min<uint64_t>(keys, 12)) : 1;
       while (used.size() < count) {
         const uint64_t key = pick(keys);
-        if (used.insert(key).second)
-          charges.push_back(ChargeFor(versions, version, key, pick(5) == 0 ? 1 + pick(12) : 1, pick(6) == 0));
+        if (!used.insert(key).second) continue;
+        charges.push_back(ChargeFor(versions, version, key, pick(5) == 0 ? 1 + pick(12) : 1, pick(6) == 0));
+        charges.back().key = key_of(key);
       }
       std::vector<Charge> expected = charges;
       const uint64_t kind = pick(20);
@@ -96,6 +103,37 @@ TEST_P(EachAlgorithm, AnswersAsTheReference) {
             << charges[i].outcome.retry_at << "/" << expected[i].outcome.retry_at << " reset "
             << charges[i].outcome.reset_at << "/" << expected[i].outcome.reset_at;
       }
+    }
+  }
+}
+
+// A key that a clock far ahead has written is pulled back by the request that finds it so, even if another limit denies that: it counts from there on.
+TEST_P(EachAlgorithm, WhatTheClockFirewallPulledBackStaysSoWhenOthersDeny) {
+  constexpr Micros kWindow = 1'000'000;
+  const Versions versions({Make(GetParam(), 5, kWindow)});
+  for (const bool the_full_one : {false, true}) {
+    const auto storage = MakeMemoryStorage({});
+    ReferenceStorage reference;
+    const auto ask = [&](std::vector<std::pair<uint64_t, uint64_t>> keys_and_costs, Micros now, Mode mode) {
+      std::vector<Charge> charges;
+      for (const auto& [key, cost] : keys_and_costs) charges.push_back(ChargeFor(versions, 0, key, cost));
+      std::vector<Charge> expected = charges;
+      Operation operation{charges, now, mode};
+      Operation same{expected, now, mode};
+      ASSERT_EQ(storage->Apply(operation), Status::kOk);
+      reference.Apply(same);
+      for (size_t i = 0; i < charges.size(); ++i)
+        ASSERT_TRUE(SameAnswer(charges[i].outcome, expected[i].outcome))
+            << the_full_one << " charge " << i << " at " << now - kStart << ": " << charges[i].outcome.remaining << "/"
+            << expected[i].outcome.remaining;
+      ASSERT_EQ(Admits(charges), charges.size() == 1 && charges[0].outcome.allowed);
+    };
+    ask({{1, 4}}, the_full_one ? kStart : kStart + 10 * kWindow, Mode::kSpend);
+    ask({{2, 5}}, the_full_one ? kStart + 10 * kWindow : kStart, Mode::kSpend);
+    ask({{1, 1}, {2, 1}}, kStart, Mode::kSpend);
+    for (const Micros later : {kWindow / 4, kWindow * 3 / 4, kWindow, kWindow * 3 / 2}) {
+      ask({{1, 1}}, kStart + later, Mode::kPeek);
+      ask({{2, 1}}, kStart + later, Mode::kPeek);
     }
   }
 }
@@ -128,6 +166,36 @@ TEST_P(EachAlgorithm, EvictIdleDropsWhatIsAsNewAndNothingElse) {
   Charge alive = ChargeFor(versions, 1, 1000);
   ApplyOne(*storage, alive, kStart + 10'000'000, Mode::kPeek);
   EXPECT_EQ(alive.outcome.remaining, 4u);
+  EXPECT_EQ(storage->Counters().evicted_live, 0u);
+}
+
+// As after more reloads than versions can tell apart.
+TEST_P(EachAlgorithm, AStateUnderNumbersThatNobodyKnowsAnyMoreIsNew) {
+  const auto storage = MakeMemoryStorage({});
+  const Versions versions({Make(GetParam(), 5, 1'000'000)});
+  Charge charge = ChargeFor(versions, 0, 1, 4);
+  charge.version = 7;
+  ASSERT_EQ(ApplyOne(*storage, charge, kStart), Status::kOk);
+  ASSERT_EQ(charge.outcome.remaining, 1u);
+  EXPECT_EQ(Remaining(*storage, versions, 1, kStart), 5u);
+  EXPECT_TRUE(Take(*storage, versions, 1, kStart, 5));
+  EXPECT_FALSE(Take(*storage, versions, 1, kStart));
+}
+
+TEST_P(EachAlgorithm, AKeyIsHeldUntilTheTickAtWhichItIsAsNewAndNoLonger) {
+  const auto storage = MakeMemoryStorage({});
+  // Of a year, buckets and sliding counters have ticks above a microsecond.
+  const Versions versions({Make(GetParam(), 5, 1'000'000), Make(GetParam(), 101, 31'536'000'000'000)});
+  for (uint16_t version = 0; version < 2; ++version) {
+    Charge charge = ChargeFor(versions, version, version);
+    ASSERT_EQ(ApplyOne(*storage, charge, kStart), Status::kOk);
+    const Micros as_new = charge.outcome.reset_at * versions[version].tick;
+    uint64_t evicted = 0;
+    ASSERT_EQ(storage->EvictIdle(as_new - 1, evicted), Status::kOk);
+    EXPECT_EQ(evicted, 0u);
+    ASSERT_EQ(storage->EvictIdle(as_new, evicted), Status::kOk);
+    EXPECT_EQ(evicted, 1u);
+  }
   EXPECT_EQ(storage->Counters().evicted_live, 0u);
 }
 
@@ -215,6 +283,37 @@ TEST_P(EachAlgorithm, InALargeTableEveryKeyBelowItsLimitGoesBeforeAnyThatIsAtIt)
   EXPECT_EQ(Keys(*storage), 40'000u);
 }
 
+// In whichever way a state is written: one charge, two or ten of a request, a settle.
+TEST_P(EachAlgorithm, AKeyThatComesBelowItsLimitAgainGoesBeforeThoseAtTheirs) {
+  constexpr uint64_t kBack = 100;
+  constexpr uint64_t kBound = 20'000;
+  const Versions versions({Make(GetParam(), 3, 60'000'000), Make(GetParam(), 3, 3600'000'000)});
+  for (const uint64_t together : {0, 1, 2, 10}) {
+    SCOPED_TRACE(together == 0 ? "settled" : std::to_string(together) + " at once");
+    const auto storage = MakeMemoryStorage({.max_keys = kBound});
+    const auto fill = [&](uint16_t version, uint64_t key, Micros now) {
+      Charge charge = ChargeFor(versions, version, key, 3);
+      ASSERT_EQ(ApplyOne(*storage, charge, now), Status::kOk);
+      ASSERT_TRUE(charge.outcome.allowed);
+    };
+    for (uint64_t key = 0; key < kBound; ++key) fill(key < kBack ? 0 : 1, key, kStart);
+    // Two of their windows later the first ones have nothing spent, but are still held.
+    const Micros later = together == 0 ? kStart : kStart + 120'000'000;
+    for (uint64_t key = 0; key < kBack; key += std::max<uint64_t>(together, 1)) {
+      std::vector<Charge> charges;
+      for (uint64_t i = 0; i < std::max<uint64_t>(together, 1); ++i)
+        charges.push_back(ChargeFor(versions, 0, key + i, together == 0 ? 3 : 1));
+      Operation operation{charges, later, together == 0 ? Mode::kSettle : Mode::kSpend, kStart, 1};
+      ASSERT_EQ(storage->Apply(operation), Status::kOk);
+      ASSERT_EQ(charges.back().outcome.remaining, 2u);
+    }
+    ASSERT_EQ(Keys(*storage), kBound);
+    for (uint64_t key = 0; key < kBack; ++key) fill(1, kBound + key, later);
+    EXPECT_EQ(storage->Counters().evicted_live, kBack);
+    for (uint64_t key = 0; key < kBack; ++key) ASSERT_EQ(Remaining(*storage, versions, key, later), 3u) << key;
+  }
+}
+
 TEST_P(EachAlgorithm, ABoundedTableHoldsItsBoundAndNoMore) {
   const auto storage = MakeMemoryStorage({.max_keys = 5000});
   const Versions versions({Make(GetParam(), 2, 3600'000'000)});
@@ -277,6 +376,47 @@ TEST(MemoryStorage, KeysThatComeOnceDoNotMakeTheTableGrow) {
   EXPECT_LE(most_late, most_early + most_early / 100);
   EXPECT_LE(most_late, 256u * 108);
 }
+
+#ifdef __GLIBC__
+// Rings go back and come again, whichever way a log gets rid of one: that it outgrew it, a reset, a sweep, a new key in its slot, a bound that is reached.
+TEST(MemoryStorage, RingsOfEntriesAreUsedAgain) {
+  const Versions versions({Make(Algorithm::kSlidingLog, 1'000, 1'000'000)});
+  const auto kept = [] { return mallinfo2().uordblks + mallinfo2().hblkhd; };
+  const auto round = [&](Storage& storage, uint64_t keys, uint64_t first, Micros from, int entries) {
+    for (uint64_t key = first; key < first + keys; ++key) {
+      for (int i = 0; i < entries; ++i) ASSERT_TRUE(Take(storage, versions, key, from + static_cast<Micros>(i)));
+    }
+  };
+  const auto holds = [&](const char* way, uint64_t max_keys, auto&& once) {
+    SCOPED_TRACE(way);
+    const auto storage = MakeMemoryStorage({.max_keys = max_keys});
+    size_t most_early = 0;
+    for (uint64_t i = 0; i < 20; ++i) {
+      once(*storage, i, kStart + i * 10'000'000);
+      if (i < 10) most_early = std::max(most_early, kept());
+    }
+    EXPECT_LE(kept(), most_early + 50'000);
+  };
+  holds("outgrown and forgotten", 1'000'000, [&](Storage& storage, uint64_t, Micros now) {
+    round(storage, 500, 0, now, 40);
+    for (uint64_t key = 0; key < 500; ++key) {
+      Charge charge = ChargeFor(versions, 0, key);
+      ASSERT_EQ(ApplyOne(storage, charge, now, Mode::kForget), Status::kOk);
+    }
+    EXPECT_EQ(Keys(storage), 0u);
+  });
+  holds("swept", 1'000'000, [&](Storage& storage, uint64_t, Micros now) {
+    round(storage, 500, 0, now, 2);
+    uint64_t evicted = 0;
+    ASSERT_EQ(storage.EvictIdle(now + 5'000'000, evicted), Status::kOk);
+    EXPECT_EQ(evicted, 500u);
+  });
+  holds("taken over by new keys", 1'000'000,
+        [&](Storage& storage, uint64_t i, Micros now) { round(storage, 2'000, i * 2'000, now, 1); });
+  holds("dropped at the bound", 500,
+        [&](Storage& storage, uint64_t i, Micros) { round(storage, 2'000, i * 2'000, kStart, 1); });
+}
+#endif
 
 TEST(MemoryStorage, TooManyLimitsAreRefused) {
   const auto storage = MakeMemoryStorage({});

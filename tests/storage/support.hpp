@@ -44,6 +44,13 @@ inline Hash128 Key(uint64_t n) {
   return {mix(n), mix(n ^ 0x123456789)};
 }
 
+/// A key whose home is that line of a page.
+inline Hash128 KeyInLine(uint64_t line, uint64_t n) {
+  Hash128 key = Key(n);
+  key.low = (key.low & ~uint64_t{63}) | line;
+  return key;
+}
+
 inline Charge ChargeFor(const Versions& versions, uint16_t version, uint64_t key, uint64_t cost = 1,
                         bool shadow = false) {
   Charge charge;

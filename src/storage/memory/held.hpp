@@ -139,7 +139,8 @@ class HeldAll {
     return Way::kDone;
   }
 
-  /// Every line, also of what is only read: in ascending order, as whoever takes several does. The first locked_ of order_ are held afterwards.
+  /// Every line, also of what is only read: in ascending order, as whoever takes several does, and of one line what was read first comes first: while
+  /// its header stands, what was read later stands too. The first locked_ of order_ are held afterwards.
   bool LockAll() noexcept {
     for (size_t i = 1; i < ones_.size(); ++i) {
       const uint8_t moved = order_[i];
@@ -149,11 +150,8 @@ class HeldAll {
     }
     for (; locked_ < ones_.size(); ++locked_) {
       const Place& place = PlaceAt(locked_);
-      if (locked_ != 0 && PlaceAt(locked_ - 1).line == place.line) {
-        if (PlaceAt(locked_ - 1).header != place.header) return false;
-      } else if (!place.line->TryLock(place.header)) {
-        return false;
-      }
+      const bool held = locked_ != 0 && PlaceAt(locked_ - 1).line == place.line;
+      if (!held && !place.line->TryLock(place.header)) return false;
     }
     return true;
   }

@@ -61,9 +61,12 @@ class Cell {
   bool write() const noexcept { return write_; }
   bool is_log() const noexcept { return numbers().spec.algorithm == Algorithm::kSlidingLog; }
   bool at_limit() const noexcept { return charge_->outcome.remaining == 0; }
-  bool StillTrue() const noexcept { return !found() || place_.line->Unchanged(place_.header); }
+  /// Whether what was read of a key that was found still stands.
+  bool Unchanged() const noexcept { return place_.line->Unchanged(place_.header); }
+  /// The same for every key: absence has to be sure before it may be the answer. Takes a page's lock, so no line may be held.
+  bool StillTrue(Table& table) const noexcept { return found() ? Unchanged() : !table.FindSurely(tag_); }
 
-  /// Copies out what `place` holds. False when it was being written meanwhile. A log's entries are read later: for them only StillTrue() or the
+  /// Copies out what `place` holds. False when it was being written meanwhile. A log's entries are read later: for them only Unchanged() or the
   /// lock tells.
   [[nodiscard]] bool Read(Place place) noexcept {
     place_ = place;
@@ -74,7 +77,7 @@ class Cell {
     if (!place) return true;
     const Lead lead = place.line->ReadLead(place.slot);
     const uint64_t value = place.line->ReadValue(place.slot);
-    if (!StillTrue()) return false;
+    if (!Unchanged()) return false;
     if (lead.blank()) return true;
     state_ = {lead.expiry(), value};
     if (lead.log()) {
@@ -137,18 +140,15 @@ class Cell {
     bigger_ = Ring();
   }
 
-  /// The entry of a key that has none yet. Its ring is then the entry's, unless it is taken back.
+  /// The entry of a key that has none yet. Once it is inserted, the ring is the entry's, and this cell is done with.
   Entry NewEntry() noexcept {
     uint64_t value = next_.value;
     if (is_log()) {
+      bigger_.Clear();
       bigger_.Append(change_.append_at, change_.append_cost);
       value = bigger_.handle();
     }
     return {tag_, NewLead(), value, charge_->version};
-  }
-  void KeepRing() noexcept { bigger_ = Ring(); }
-  void EmptyRing() noexcept {
-    if (!bigger_.none()) bigger_.Clear();
   }
 
   /// The reservation of a key that has no entry yet.
@@ -172,6 +172,7 @@ class Cell {
     const Numbers* old = charge_->history->At(version);
     if (old == nullptr) {
       state_ = {};
+      carried_.skipped = ring_.size();
       return;
     }
     if (is_log()) {
@@ -337,13 +338,11 @@ class MemoryStorage final : public Storage {
       if (!cell.Read(table_.Find(cell.tag()))) continue;
       cell.Decide(Spend::kYes);
       if (!cell.write()) {
-        if (cell.found() && cell.StillTrue()) break;
-        // Absence has to be sure before it may be the answer.
-        if (!cell.found() && !table_.FindSurely(cell.tag())) break;
+        if (cell.StillTrue(table_)) break;
         continue;
       }
       if (!cell.Reserve(rings_)) return Status::kNoMemory;
-      if (cell.found() ? WriteOne(cell) : InsertOne(cell, now)) return Status::kOk;
+      if (cell.found() ? WriteOne(cell) : table_.Insert(cell.NewEntry(), now)) return Status::kOk;
     }
     cell.GiveBack(rings_);
     return Status::kOk;
@@ -360,26 +359,15 @@ class MemoryStorage final : public Storage {
     return true;
   }
 
-  bool InsertOne(Cell& cell, Micros now) noexcept {
-    if (table_.Insert(cell.NewEntry(), now)) {
-      cell.KeepRing();
-      return true;
-    }
-    cell.EmptyRing();
-    return false;
-  }
-
   void CorrectOne(Charge& charge, const Operation& operation) noexcept {
     Cell cell;
     cell.Begin(charge, operation.now);
     for (;;) {
-      Place place = table_.Find(cell.tag());
-      if (!place) place = table_.FindSurely(cell.tag());
-      if (!cell.Read(place)) continue;
+      if (!cell.Read(table_.Find(cell.tag()))) continue;
       cell.Correct(operation.charged_at, operation.actual);
       if (!cell.write()) {
-        if (cell.StillTrue()) return;
-      } else if (cell.found() ? WriteOne(cell) : cell.is_log() || InsertOne(cell, operation.now)) {
+        if (cell.StillTrue(table_)) return;
+      } else if (cell.found() ? WriteOne(cell) : table_.Insert(cell.NewEntry(), operation.now)) {
         return;
       }
     }
@@ -400,16 +388,14 @@ class MemoryStorage final : public Storage {
 
   bool TryAll(Operation& operation, std::span<Cell> cells, Status& status) noexcept {
     for (Cell& cell : cells) {
-      Place place = table_.Find(cell.tag());
-      if (!place) place = table_.FindSurely(cell.tag());
-      if (!cell.Read(place)) return false;
+      if (!cell.Read(table_.Find(cell.tag()))) return false;
       if (operation.mode == Mode::kPeek) {
         cell.Describe();
       } else {
         cell.Decide(Spend::kYes);
       }
     }
-    const auto still_true = [](const Cell& cell) { return cell.StillTrue(); };
+    const auto still_true = [this](const Cell& cell) { return cell.StillTrue(table_); };
     if (operation.mode == Mode::kPeek) return std::ranges::all_of(cells, still_true);
     if (!Admits(operation.charges)) {
       for (Cell& cell : cells) {
@@ -418,7 +404,10 @@ class MemoryStorage final : public Storage {
     }
     bool complete = true;
     for (Cell& cell : cells) {
-      if (!cell.write()) continue;
+      if (!cell.write()) {
+        if (!cell.found() && !cell.StillTrue(table_)) return false;
+        continue;
+      }
       if (!cell.Reserve(rings_)) {
         status = Status::kNoMemory;
         return true;
@@ -439,21 +428,22 @@ class MemoryStorage final : public Storage {
     for (Cell& cell : cells) {
       if (cell.write()) order.Add(&cell);
     }
-    std::sort(order.begin(), order.end(),
-              [](const Cell* a, const Cell* b) { return a->place().line < b->place().line; });
+    // Of one line what was read first comes first: while its header stands, what was read later stands too.
+    std::sort(order.begin(), order.end(), [](const Cell* a, const Cell* b) {
+      return a->place().line != b->place().line ? a->place().line < b->place().line : a < b;
+    });
     FixedVector<Held, kMaxCharges> held;
     bool good = true;
     for (const Cell* cell : order) {
       const Place& place = cell->place();
-      if (held.size() != 0 && held.end()[-1].line == place.line) {
-        good = held.end()[-1].header == place.header;
-      } else if ((good = place.line->TryLock(place.header))) {
-        held.Add(place.line, place.header);
-      }
+      if (held.size() != 0 && held.end()[-1].line == place.line) continue;
+      good = place.line->TryLock(place.header);
       if (!good) break;
+      held.Add(place.line, place.header);
     }
     // What is only read has to stand at the moment when everything that is written is held.
-    for (const Cell& cell : cells) good = good && (cell.write() || cell.StillTrue() || HeldUnchanged(cell, held));
+    for (const Cell& cell : cells)
+      good = good && (cell.write() || !cell.found() || cell.Unchanged() || HeldUnchanged(cell, held));
     if (!good) {
       for (const Held& line : held) line.line->UnlockUntouched(line.header);
       return false;

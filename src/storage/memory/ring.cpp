@@ -93,7 +93,6 @@ bool RingPool::Refill(Class& cls, unsigned log2) noexcept {
     slab->next = slabs_;
     slabs_ = slab;
   }
-  bytes_.fetch_add(bytes, std::memory_order_relaxed);
   char* place = static_cast<char*>(memory) + 64;
   for (size_t i = 0; i < count; ++i, place += ring_bytes) {
     const size_t words = ring_bytes / sizeof(uint64_t);
@@ -114,9 +113,7 @@ Ring RingPool::Get(size_t entries) noexcept {
   if (cls.free == nullptr && !Refill(cls, log2)) return Ring();
   auto* words = reinterpret_cast<std::atomic<uint64_t>*>(cls.free);
   cls.free = reinterpret_cast<uint64_t*>(words[Ring::kHeaderWords - 1].load(std::memory_order_relaxed));
-  Ring ring(reinterpret_cast<uint64_t>(words) | uint64_t{log2} << 48);
-  ring.Clear();
-  return ring;
+  return Ring(reinterpret_cast<uint64_t>(words) | uint64_t{log2} << 48);
 }
 
 void RingPool::Put(Ring ring) noexcept {

@@ -45,7 +45,7 @@ class Ring {
   void MergeFrom(size_t from, Tick at) noexcept;
   /// Entry i costs `cost` from now on; 0 removes it.
   void Replace(size_t i, uint64_t cost) noexcept;
-  /// Copies all entries of `from` into this empty ring.
+  /// Makes it hold the entries of `from`, and those alone.
   void CopyFrom(const Ring& from) noexcept;
 
   static constexpr size_t kHeaderWords = 4;  // size, head, units dropped off the front, unused
@@ -72,10 +72,9 @@ class RingPool {
   RingPool(const RingPool&) = delete;
   RingPool& operator=(const RingPool&) = delete;
 
-  /// An empty ring of at least `entries`; none when memory is out.
+  /// A ring of at least `entries`, with whatever it held when it was last used; none when memory is out.
   Ring Get(size_t entries) noexcept;
   void Put(Ring ring) noexcept;
-  uint64_t bytes() const noexcept { return bytes_.load(std::memory_order_relaxed); }
 
  private:
   static constexpr size_t kClasses = 33;
@@ -91,7 +90,6 @@ class RingPool {
     Slab* next;
   };
   Slab* slabs_ = nullptr;
-  std::atomic<uint64_t> bytes_{0};
 };
 
 }  // namespace ratel::memory

@@ -1,0 +1,38 @@
+#include "storage/memory/page_set.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <random>
+#include <set>
+
+namespace ratel::memory {
+namespace {
+
+TEST(PageSet, HoldsAndFindsAsASetDoes) {
+  // Pages at both ends of words, in a set that does not end with a word.
+  constexpr uint64_t kPages = 333;
+  PageSet pages(kPages);
+  std::set<uint64_t> expected;
+  std::mt19937_64 random(1);
+  for (int round = 0; round < 300; ++round) {
+    const uint64_t page = random() % 2 == 0 ? random() % kPages : random() % 6 * 64 + (random() % 2 == 0 ? 0 : 63);
+    if (page < kPages && random() % 3 != 0) {
+      pages.Add(page);
+      expected.insert(page);
+    } else if (page < kPages) {
+      pages.Remove(page);
+      expected.erase(page);
+    }
+    if (round % 10 != 0) continue;
+    for (uint64_t from = 0; from <= kPages; ++from) {
+      ASSERT_TRUE(from == kPages || pages.Has(from) == expected.contains(from)) << from;
+      const uint64_t to = from + random() % (kPages + 1 - from);
+      const auto next = expected.lower_bound(from);
+      ASSERT_EQ(pages.Next(from, to), next == expected.end() || *next >= to ? to : *next) << from << " to " << to;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace ratel::memory
