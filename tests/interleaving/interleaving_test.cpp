@@ -1,0 +1,286 @@
+// Two threads on one store, the one stopped at each of its accesses in turn while the other goes on, and that one at some of its own: in the end all is as if
+// the operations of both had been done one after the other.
+#include <gtest/gtest.h>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "storage/memory/memory_storage.hpp"
+#include "tests/interleaving/turns.hpp"
+#include "tests/storage/support.hpp"
+
+namespace ratel::test {
+namespace {
+
+constexpr Micros kWindow = 1'000'000;
+constexpr Micros kStart = 1'700'000'000'000'000;
+
+struct Ask {
+  Hash128 key;
+  uint64_t cost = 1;
+  uint16_t version = 0;
+  bool shadow = false;
+};
+
+struct Work {
+  enum class Kind : uint8_t { kTogether, kOneByOne, kSweep } kind = Kind::kTogether;
+  Mode mode = Mode::kSpend;
+  std::vector<Ask> asks{};
+  Micros now = kStart;
+};
+
+Work Spend(std::vector<Ask> asks, Micros now = kStart) { return {.asks = std::move(asks), .now = now}; }
+Work Peek(std::vector<Ask> asks, Micros now = kStart) {
+  return {.mode = Mode::kPeek, .asks = std::move(asks), .now = now};
+}
+Work GiveBack(Ask ask) { return {.mode = Mode::kSettle, .asks = {ask}}; }
+Work Forget(Ask ask) { return {.mode = Mode::kForget, .asks = {ask}}; }
+Work Sweep(Micros now) { return {.kind = Work::Kind::kSweep, .now = now}; }
+/// Keys of their own.
+Work Fill(uint64_t first, uint64_t count) {
+  Work work{.kind = Work::Kind::kOneByOne};
+  for (uint64_t n = 0; n < count; ++n) work.asks.push_back({Key(1'000 + first + n)});
+  return work;
+}
+
+/// Work with all that it takes laid out, so that doing it is the store's part alone.
+class Act {
+ public:
+  Act(const Versions& versions, const Work& work) : work_(work) {
+    for (const Ask& ask : work.asks) {
+      charges_.push_back(ChargeFor(versions, ask.version, 0, ask.cost, ask.shadow));
+      charges_.back().key = ask.key;
+    }
+    if (work.kind == Work::Kind::kTogether) {
+      operations_.push_back({charges_, work.now, work.mode, kStart, 0});
+    } else {
+      for (Charge& charge : charges_) operations_.push_back({{&charge, 1}, work.now, work.mode});
+    }
+  }
+  Act(const Act&) = delete;
+  Act& operator=(const Act&) = delete;
+
+  void Do(Storage& storage) noexcept {
+    if (work_.kind == Work::Kind::kSweep) storage.EvictIdle(work_.now, evicted_);
+    for (Operation& operation : operations_) storage.Apply(operation);
+  }
+  void AddTo(std::vector<Outcome>& answers) const {
+    if (work_.kind != Work::Kind::kTogether || work_.mode == Mode::kForget) return;
+    for (const Charge& charge : charges_) answers.push_back(charge.outcome);
+  }
+
+ private:
+  const Work& work_;
+  std::vector<Charge> charges_;
+  std::vector<Operation> operations_;
+  uint64_t evicted_ = 0;
+};
+
+/// What a store is asked: `work`, and on another thread `meanwhile`, one after the other.
+class Round {
+ public:
+  Round(const Versions& versions, const std::vector<Work>& before, const Work& work, const std::vector<Work>& meanwhile,
+        const Work& after)
+      : work_(versions, work), after_(versions, after) {
+    for (const Work& one : meanwhile) meanwhile_.push_back(std::make_unique<Act>(versions, one));
+    for (const Work& one : before) Act(versions, one).Do(*storage_);
+  }
+  void DoWork() noexcept { work_.Do(*storage_); }
+  void DoMeanwhile(size_t i) noexcept { meanwhile_[i]->Do(*storage_); }
+  void DoMeanwhile() noexcept {
+    for (size_t i = 0; i < meanwhile_.size(); ++i) DoMeanwhile(i);
+  }
+  std::vector<Outcome> Answers() {
+    after_.Do(*storage_);
+    std::vector<Outcome> answers;
+    work_.AddTo(answers);
+    for (const auto& act : meanwhile_) act->AddTo(answers);
+    after_.AddTo(answers);
+    return answers;
+  }
+
+ private:
+  const std::unique_ptr<Storage> storage_ = MakeMemoryStorage({.max_keys = 1'000});
+  Act work_;
+  std::vector<std::unique_ptr<Act>> meanwhile_;
+  Act after_;
+};
+
+std::string ToText(const std::vector<Outcome>& answers) {
+  std::string text;
+  for (const Outcome& outcome : answers)
+    text += (outcome.allowed ? " +" : " -") + std::to_string(outcome.remaining) + "@" +
+            std::to_string(static_cast<int64_t>(outcome.reset_at - kStart));
+  return text;
+}
+
+class Interleaving : public testing::TestWithParam<Algorithm> {
+ protected:
+  void ExpectSomeOrder(const std::vector<Work>& before, const Work& work, const std::vector<Work>& meanwhile,
+                       const Work& after) const {
+    std::vector<std::vector<Outcome>> expected;
+    for (size_t position = 0; position <= meanwhile.size(); ++position) {
+      Round round(versions_, before, work, meanwhile, after);
+      for (size_t i = 0; i < position; ++i) round.DoMeanwhile(i);
+      round.DoWork();
+      for (size_t i = position; i < meanwhile.size(); ++i) round.DoMeanwhile(i);
+      expected.push_back(round.Answers());
+    }
+    for (const bool work_first : {true, false}) {
+      for (const uint64_t of_second : {UINT64_MAX, uint64_t{1}, uint64_t{3}, uint64_t{7}, uint64_t{15}, uint64_t{31}}) {
+        uint64_t accesses = 1;
+        // A split makes thousands.
+        for (uint64_t of_first = 0; of_first < accesses; of_first += 1 + accesses / 200) {
+          Round round(versions_, before, work, meanwhile, after);
+          const auto one = [&] { round.DoWork(); };
+          const auto other = [&] { round.DoMeanwhile(); };
+          accesses =
+              work_first ? TakeTurns(one, of_first, other, of_second) : TakeTurns(other, of_first, one, of_second);
+          const std::vector<Outcome> answers = round.Answers();
+          const bool some = std::ranges::any_of(expected, [&answers](const std::vector<Outcome>& order) {
+            return std::ranges::equal(answers, order, SameAnswer);
+          });
+          ASSERT_TRUE(some) << (work_first ? "work" : "meanwhile") << " stopped at " << of_first << ", the other at "
+                            << of_second << ":" << ToText(answers) << "\nas the first:" << ToText(expected.front())
+                            << "\nas the last: " << ToText(expected.back());
+        }
+      }
+    }
+  }
+
+  /// Two sets of numbers of one limit, and another limit that keeps its state in another way.
+  const Versions versions_{
+      {Make(GetParam(), 5, kWindow), Make(GetParam(), 7, kWindow),
+       Make(GetParam() == Algorithm::kSlidingLog ? Algorithm::kTokenBucket : Algorithm::kSlidingLog, 5, kWindow)}};
+  // Two keys of one line, and one of another; all of them move when their page splits.
+  const Ask a_{KeyInLine(64 + 1, 1)};
+  const Ask b_{KeyInLine(64 + 1, 2)};
+  const Ask c_{KeyInLine(64 + 7, 3)};
+  static Ask Of(Ask ask, uint64_t cost) {
+    ask.cost = cost;
+    return ask;
+  }
+  static Ask Shadow(Ask ask) {
+    ask.shadow = true;
+    return ask;
+  }
+  static Ask Newer(Ask ask) {
+    ask.version = 1;
+    return ask;
+  }
+};
+INSTANTIATE_TEST_SUITE_P(All, Interleaving, testing::ValuesIn(kAlgorithms),
+                         [](const auto& each) { return std::string(ToText(each.param)); });
+
+TEST_P(Interleaving, SpendsOfOneKey) {
+  ExpectSomeOrder({Spend({a_})}, Spend({a_}), {Spend({Of(a_, 2)})}, Peek({a_}));
+  ExpectSomeOrder({Spend({a_})}, Spend({Of(a_, 3)}), {Spend({Of(a_, 3)})}, Peek({a_}));
+  ExpectSomeOrder({Spend({c_})}, Spend({a_}), {Spend({Of(a_, 2)})}, Peek({a_}));
+}
+
+TEST_P(Interleaving, ADenialAndAGiveBack) {
+  ExpectSomeOrder({Spend({Of(a_, 4)})}, Spend({Of(a_, 5)}), {GiveBack(Of(a_, 2))}, Peek({a_}));
+}
+
+TEST_P(Interleaving, ALookAndASpendThatLetsEntriesGo) {
+  const std::vector<Work> before{Spend({Of(a_, 2)}), Spend({a_}, kStart + kWindow / 2)};
+  const Micros now = kStart + kWindow;
+  ExpectSomeOrder(before, Peek({Of(a_, 4)}, now), {Spend({Of(a_, 3)}, now)}, Peek({a_}, now));
+  ExpectSomeOrder(before, Spend({Of(a_, 5)}, now), {Spend({Of(a_, 3)}, now)}, Peek({a_}, now));
+}
+
+TEST_P(Interleaving, SpendsUnderOtherNumbers) {
+  ExpectSomeOrder({Spend({Of(a_, 3)})}, Spend({a_}), {Spend({Newer(a_)})}, Peek({a_}));
+  ExpectSomeOrder({Spend({Of(a_, 3)})}, Spend({Newer(a_)}), {Spend({a_})}, Peek({a_}));
+}
+
+TEST_P(Interleaving, AKeyThatIsForgottenOrSwept) {
+  ExpectSomeOrder({Spend({Of(a_, 3)})}, Spend({a_}), {Forget(a_)}, Peek({a_}));
+  ExpectSomeOrder({Spend({Of(a_, 3)})}, Forget(a_), {Spend({a_})}, Peek({a_}));
+  const Micros as_new = kStart + 2 * kWindow;
+  ExpectSomeOrder({Spend({Of(a_, 3)})}, Spend({a_}, as_new), {Sweep(as_new)}, Peek({a_}, as_new));
+}
+
+TEST_P(Interleaving, ASlotThatIsTakenOver) {
+  // Its line is full of what is as new.
+  const std::vector<Work> before{Spend({Of(a_, 3), Of(b_, 3)})};
+  const Micros as_new = kStart + 2 * kWindow;
+  const Ask next{KeyInLine(64 + 1, 4)};
+  ExpectSomeOrder(before, Spend({a_}, as_new), {Spend({next}, as_new)}, Peek({a_, next}, as_new));
+  ExpectSomeOrder(before, Spend({next}, as_new), {Spend({a_}, as_new)}, Peek({a_, next}, as_new));
+  const Ask of_another_limit{next.key, 1, 2};
+  ExpectSomeOrder(before, Peek({a_}, as_new), {Spend({of_another_limit}, as_new)},
+                  Peek({a_, of_another_limit}, as_new));
+}
+
+TEST_P(Interleaving, SeveralKeysAtOnce) {
+  const std::vector<Work> before{Spend({a_, b_, c_})};
+  ExpectSomeOrder(before, Spend({a_, c_}), {Spend({c_, a_})}, Peek({a_, b_, c_}));
+  ExpectSomeOrder(before, Spend({a_, b_}), {Spend({a_})}, Peek({a_, b_, c_}));
+  ExpectSomeOrder(before, Spend({a_, b_}), {Spend({Newer(a_)})}, Peek({a_, b_, c_}));
+  ExpectSomeOrder(before, Peek({a_, c_}), {Spend({a_, c_})}, Peek({a_, b_, c_}));
+}
+
+TEST_P(Interleaving, SeveralKeysAtOnceOfWhichOneDenies) {
+  const std::vector<Work> before{Spend({a_, c_, Of(b_, 5)})};
+  ExpectSomeOrder(before, Spend({a_, c_, b_}), {Spend({a_, c_})}, Peek({a_, b_, c_}));
+  ExpectSomeOrder(before, Spend({a_, b_}), {GiveBack(Of(b_, 5)), Spend({a_})}, Peek({a_, b_, c_}));
+}
+
+TEST_P(Interleaving, NewKeysAtOnce) {
+  ExpectSomeOrder({Spend({c_})}, Spend({a_, c_}), {Spend({a_})}, Peek({a_, c_}));
+  ExpectSomeOrder({Spend({c_})}, Spend({a_}), {Spend({a_, c_})}, Peek({a_, c_}));
+  ExpectSomeOrder({Spend({c_})}, Peek({a_, b_}), {Spend({a_, b_})}, Peek({a_, b_}));
+}
+
+TEST_P(Interleaving, AShadowThatDenies) {
+  // Only read, while the other is written.
+  ExpectSomeOrder({Spend({a_, Of(c_, 5)})}, Spend({Shadow(c_), a_}), {GiveBack(Of(c_, 2)), Spend({a_})},
+                  Peek({a_, c_}));
+  // Not there, and never to be.
+  ExpectSomeOrder({Spend({a_})}, Spend({Shadow(Of(c_, 6)), a_}), {Spend({c_}), Spend({a_})}, Peek({a_, c_}));
+}
+
+TEST_P(Interleaving, AKeyThatMoves) {
+  // The page takes no more.
+  const std::vector<Work> before{Spend({Of(a_, 2), c_}), Fill(0, 106)};
+  for (const Work& work : {Spend({a_}), Spend({Of(a_, 6)}), Peek({a_, c_}), GiveBack(a_), Spend({a_, c_}), Forget(a_)})
+    ExpectSomeOrder(before, work, {Fill(106, 1)}, Peek({a_, c_}));
+}
+
+#ifdef __GLIBC__
+/// All threads' memory counts then.
+const int kOneArena = mallopt(M_ARENA_MAX, 1);
+
+// Both bring a ring for the same new log. That of the one that comes too late is used again.
+TEST(SlidingLog, ARingThatCameTooLateIsUsedAgain) {
+  ASSERT_EQ(kOneArena, 1);
+  const Versions versions({Make(Algorithm::kSlidingLog, 5, kWindow)});
+  const auto storage = MakeMemoryStorage({});
+  const auto kept = [] { return mallinfo2().uordblks + mallinfo2().hblkhd; };
+  const Ask key{Key(1)};
+  const Work spend = Spend({key});
+  const Work forget = Forget(key);
+  size_t early = 0;
+  for (int round = 0; round < 20; ++round) {
+    uint64_t accesses = 1;
+    for (uint64_t of_first = 0; of_first < accesses; ++of_first) {
+      Act one(versions, spend);
+      Act other(versions, spend);
+      accesses = TakeTurns([&] { one.Do(*storage); }, of_first, [&] { other.Do(*storage); }, UINT64_MAX);
+      Act(versions, forget).Do(*storage);
+    }
+    if (round == 0) early = kept();
+  }
+  EXPECT_LE(kept(), early + 20'000);
+}
+#endif
+
+}  // namespace
+}  // namespace ratel::test
