@@ -78,31 +78,64 @@ TEST_P(EachAlgorithm, EveryKeyAdmitsExactlyTheCapacityWhileTheTableGrowsAndIsSwe
   EXPECT_EQ(keys, kKeys);
 }
 
-// Each request spends one unit of two of a few keys. What was admitted must add up on every key, and never be half of a request.
+// Each request spends one unit of two of a few keys. What was admitted must add up on every key, and never be half of a request. Once more with keys
+// that share lines.
 TEST_P(EachAlgorithm, SeveralLimitsAreAllOrNothing) {
-  const auto storage = MakeMemoryStorage({});
   constexpr uint64_t kKeys = 12;
   const Versions versions({Make(GetParam(), 500, 3600'000'000)});
-  std::array<std::atomic<uint64_t>, kKeys> spent{};
+  for (const bool crowded : {false, true}) {
+    const auto storage = MakeMemoryStorage({});
+    const auto charge_for = [&](uint64_t key) {
+      Charge charge = ChargeFor(versions, 0, key);
+      if (crowded) charge.key = KeyInLine(key % 2, key);
+      return charge;
+    };
+    std::array<std::atomic<uint64_t>, kKeys> spent{};
+    Together([&](size_t thread) {
+      std::mt19937_64 random(thread);
+      for (int i = 0; i < 2000; ++i) {
+        const uint64_t a = random() % kKeys;
+        const uint64_t b = (a + 1 + random() % (kKeys - 1)) % kKeys;
+        std::array<Charge, 2> charges{charge_for(a), charge_for(b)};
+        Operation operation{charges, kStart, Mode::kSpend};
+        ASSERT_EQ(storage->Apply(operation), Status::kOk);
+        if (!Admits(charges)) continue;
+        spent[a].fetch_add(1);
+        spent[b].fetch_add(1);
+      }
+    });
+    for (uint64_t key = 0; key < kKeys; ++key) {
+      Charge charge = charge_for(key);
+      Operation operation{{&charge, 1}, kStart, Mode::kPeek};
+      storage->Apply(operation);
+      EXPECT_EQ(charge.outcome.remaining, 500 - spent[key].load()) << key << (crowded ? " crowded" : "");
+    }
+  }
+}
+
+// At each instant all keys held are as new. Some are spent from again while new ones take such slots: one admission each, none lost over it.
+TEST_P(EachAlgorithm, WhatIsAsNewIsTakenOverOrGoesOnAndNeverBoth) {
+  constexpr uint64_t kKeys = 1'000;
+  const auto storage = MakeMemoryStorage({});
+  const Versions versions({Make(GetParam(), 1, 1'000)});
+  std::array<std::atomic<uint32_t>, kKeys> admitted{};
+  std::atomic<uint64_t> wrong{0};
+  std::barrier phase(kThreads);
   Together([&](size_t thread) {
-    std::mt19937_64 random(thread);
-    for (int i = 0; i < 2000; ++i) {
-      const uint64_t a = random() % kKeys;
-      const uint64_t b = (a + 1 + random() % (kKeys - 1)) % kKeys;
-      std::array<Charge, 2> charges{ChargeFor(versions, 0, a), ChargeFor(versions, 0, b)};
-      Operation operation{charges, kStart, Mode::kSpend};
-      ASSERT_EQ(storage->Apply(operation), Status::kOk);
-      if (!Admits(charges)) continue;
-      spent[a].fetch_add(1);
-      spent[b].fetch_add(1);
+    for (uint64_t round = 0; round < 40; ++round) {
+      const uint64_t first = round * (kKeys / 2);
+      for (uint64_t i = 0; i < kKeys; ++i) {
+        const uint64_t key = (i * 7 + thread * 131) % kKeys;
+        if (Take(*storage, versions, first + key, kStart + round * 10'000).allowed) admitted[key].fetch_add(1);
+      }
+      phase.arrive_and_wait();
+      for (uint64_t key = thread; key < kKeys; key += kThreads) {
+        wrong += admitted[key].exchange(0) != 1;
+      }
+      phase.arrive_and_wait();
     }
   });
-  for (uint64_t key = 0; key < kKeys; ++key) {
-    Charge charge = ChargeFor(versions, 0, key);
-    Operation operation{{&charge, 1}, kStart, Mode::kPeek};
-    storage->Apply(operation);
-    EXPECT_EQ(charge.outcome.remaining, 500 - spent[key].load()) << key;
-  }
+  EXPECT_EQ(wrong, 0u);
 }
 
 // Under a bound that is far too small nothing is exact any more, but nothing may break, hang or run past the bound for good.
