@@ -132,22 +132,22 @@ class Interleaving : public testing::TestWithParam<Algorithm> {
       for (size_t i = position; i < meanwhile.size(); ++i) round.DoMeanwhile(i);
       expected.push_back(round.Answers());
     }
+    uint64_t runs = 0;
     for (const bool work_first : {true, false}) {
-      for (const uint64_t of_second : {UINT64_MAX, uint64_t{1}, uint64_t{3}, uint64_t{7}, uint64_t{15}, uint64_t{31}}) {
-        uint64_t accesses = 1;
-        // A split makes thousands.
-        for (uint64_t of_first = 0; of_first < accesses; of_first += 1 + accesses / 200) {
+      for (const uint64_t slice : {kToTheEnd, uint64_t{1}, uint64_t{3}, uint64_t{7}, uint64_t{15}, uint64_t{31}}) {
+        uint64_t accesses = kToTheEnd;
+        // A split makes thousands: some of them each time, others the next time.
+        for (uint64_t head = 0; head < accesses; head += accesses < 1'500 ? 1 : 7 + runs % 13, ++runs) {
           Round round(versions_, before, work, meanwhile, after);
           const auto one = [&] { round.DoWork(); };
           const auto other = [&] { round.DoMeanwhile(); };
-          accesses =
-              work_first ? TakeTurns(one, of_first, other, of_second) : TakeTurns(other, of_first, one, of_second);
+          accesses = work_first ? TakeTurns(one, head, other, slice) : TakeTurns(other, head, one, slice);
           const std::vector<Outcome> answers = round.Answers();
           const bool some = std::ranges::any_of(expected, [&answers](const std::vector<Outcome>& order) {
             return std::ranges::equal(answers, order, SameAnswer);
           });
-          ASSERT_TRUE(some) << (work_first ? "work" : "meanwhile") << " stopped at " << of_first << ", the other at "
-                            << of_second << ":" << ToText(answers) << "\nas the first:" << ToText(expected.front())
+          ASSERT_TRUE(some) << (work_first ? "work" : "meanwhile") << " first, for " << head << ", then by " << slice
+                            << ":" << ToText(answers) << "\nas the first:" << ToText(expected.front())
                             << "\nas the last: " << ToText(expected.back());
         }
       }
@@ -205,6 +205,7 @@ TEST_P(Interleaving, AKeyThatIsForgottenOrSwept) {
   ExpectSomeOrder({Spend({Of(a_, 3)})}, Forget(a_), {Spend({a_})}, Peek({a_}));
   const Micros as_new = kStart + 2 * kWindow;
   ExpectSomeOrder({Spend({Of(a_, 3)})}, Spend({a_}, as_new), {Sweep(as_new)}, Peek({a_}, as_new));
+  ExpectSomeOrder({Spend({Of(a_, 3)})}, Sweep(kStart), {GiveBack(Of(a_, 3)), Spend({a_})}, Peek({a_}));
 }
 
 TEST_P(Interleaving, ASlotThatIsTakenOver) {
@@ -254,6 +255,59 @@ TEST_P(Interleaving, AKeyThatMoves) {
     ExpectSomeOrder(before, work, {Fill(106, 1)}, Peek({a_, c_}));
 }
 
+// What a sweep has cleared is looked through no more.
+TEST(Sweep, LeavesATableAsQuickAsANewOne) {
+  const Versions versions({Make(Algorithm::kTokenBucket, 5, kWindow)});
+  const auto storage = MakeMemoryStorage({.max_keys = 1'000});
+  const auto accesses_of_a_look = [&] {
+    Act act(versions, Peek({{KeyInLine(1, 100)}}));
+    return TakeTurns([&] { act.Do(*storage); }, kToTheEnd, [] {}, kToTheEnd);
+  };
+  const uint64_t at_first = accesses_of_a_look();
+  for (uint64_t n = 0; n < 20; ++n) Act(versions, Spend({{KeyInLine(1, n)}})).Do(*storage);
+  EXPECT_GT(accesses_of_a_look(), at_first);
+  Act(versions, Sweep(kStart + kWindow)).Do(*storage);
+  EXPECT_EQ(accesses_of_a_look(), at_first);
+}
+
+// Two requests want two keys where there is room for one: a key has one entry all the same.
+TEST(Insert, MakesOneEntryOfAKeyInAFullTable) {
+  const Versions versions({Make(Algorithm::kTokenBucket, 5, kWindow)});
+  const Work work = Spend({{Key(1)}, {Key(2)}});
+  for (const uint64_t slice : {kToTheEnd, uint64_t{20}, uint64_t{200}}) {
+    uint64_t accesses = kToTheEnd;
+    for (uint64_t head = 0; head < accesses; ++head) {
+      const auto storage = MakeMemoryStorage({.max_keys = 1});
+      Act one(versions, work);
+      Act other(versions, work);
+      accesses = TakeTurns([&] { one.Do(*storage); }, head, [&] { other.Do(*storage); }, slice);
+      Act(versions, Forget({Key(1)})).Do(*storage);
+      Act(versions, Forget({Key(2)})).Do(*storage);
+      uint64_t keys = 1;
+      storage->KeyCount(keys);
+      ASSERT_EQ(keys, 0u) << "for " << head << ", then by " << slice;
+    }
+  }
+}
+
+// A page that is almost full of living keys is split, not cleared for every new key.
+TEST(Insert, SeldomLooksAtAWholePage) {
+  const Versions versions(
+      {Make(Algorithm::kTokenBucket, 5, kWindow), Make(Algorithm::kTokenBucket, 5, 3'600 * kWindow)});
+  const auto storage = MakeMemoryStorage({.max_keys = 1'000});
+  Work alive = Fill(0, 104);
+  for (Ask& ask : alive.asks) ask.version = 1;
+  Act(versions, alive).Do(*storage);
+  uint64_t accesses = 0;
+  for (uint64_t i = 0; i < 300; ++i) {
+    Work next = Fill(1'000 + i, 1);
+    next.now = kStart + i * kWindow;
+    Act act(versions, next);
+    accesses += TakeTurns([&] { act.Do(*storage); }, kToTheEnd, [] {}, kToTheEnd);
+  }
+  EXPECT_LT(accesses, 300u * 100);
+}
+
 #ifdef __GLIBC__
 /// All threads' memory counts then.
 const int kOneArena = mallopt(M_ARENA_MAX, 1);
@@ -269,11 +323,11 @@ TEST(SlidingLog, ARingThatCameTooLateIsUsedAgain) {
   const Work forget = Forget(key);
   size_t early = 0;
   for (int round = 0; round < 20; ++round) {
-    uint64_t accesses = 1;
-    for (uint64_t of_first = 0; of_first < accesses; ++of_first) {
+    uint64_t accesses = kToTheEnd;
+    for (uint64_t head = 0; head < accesses; ++head) {
       Act one(versions, spend);
       Act other(versions, spend);
-      accesses = TakeTurns([&] { one.Do(*storage); }, of_first, [&] { other.Do(*storage); }, UINT64_MAX);
+      accesses = TakeTurns([&] { one.Do(*storage); }, head, [&] { other.Do(*storage); }, kToTheEnd);
       Act(versions, forget).Do(*storage);
     }
     if (round == 0) early = kept();

@@ -11,9 +11,11 @@ void BeforeAccess() noexcept;
 /// The caller waits for something that another thread holds.
 void Wait() noexcept;
 
-/// Runs `first` up to its access number `of_first`, `second` up to its `of_second`, then `first` and `second` to their ends; who has to wait hands over
-/// earlier. Returns how many accesses `first` made.
-uint64_t TakeTurns(const std::function<void()>& first, uint64_t of_first, const std::function<void()>& second,
-                   uint64_t of_second);
+inline constexpr uint64_t kToTheEnd = UINT64_MAX / 2;
+
+/// Runs `first` for `head` accesses, `second` and `first` for `slice` each, then `second` and `first` to their ends; who has to wait hands over earlier.
+/// Returns how many accesses `first` made.
+uint64_t TakeTurns(const std::function<void()>& first, uint64_t head, const std::function<void()>& second,
+                   uint64_t slice);
 
 }  // namespace ratel::test

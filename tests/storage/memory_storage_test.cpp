@@ -56,6 +56,25 @@ TEST_P(EachAlgorithm, AdmitsTheLimitOfEveryKeyWhileTheTableGrows) {
   EXPECT_EQ(Keys(*storage), kCount);
 }
 
+// Keys of one corner make its pages split again and again while the rest is as it was: a key's page may then be several levels up.
+TEST_P(EachAlgorithm, AdmitsTheLimitOfEveryKeyWhenPagesSplitUnevenly) {
+  const auto storage = MakeMemoryStorage({});
+  const Versions versions({Make(GetParam(), 3, 60'000'000)});
+  const auto take_all = [&](uint64_t corner, uint64_t count, bool allowed) {
+    for (uint64_t n = 0; n < count; ++n) {
+      Charge charge = ChargeFor(versions, 0, 0);
+      charge.key = Key(corner * 10'000 + n);
+      charge.key.low = (charge.key.low & ~(uint64_t{15} << 6)) | corner << 6;
+      ASSERT_EQ(ApplyOne(*storage, charge, kStart), Status::kOk);
+      ASSERT_EQ(charge.outcome.allowed, allowed) << "corner " << corner << " key " << n;
+    }
+  };
+  const std::pair<uint64_t, uint64_t> corners[] = {{0, 2'000}, {15, 80}, {1, 2'000}, {9, 80}, {3, 2'000}, {7, 80}};
+  for (int round = 0; round < 4; ++round) {
+    for (const auto& [corner, count] : corners) take_all(corner, count, round < 3);
+  }
+}
+
 // Random requests over few keys and over many, one limit and several, spends, peeks, settles, resets, reloads to other numbers, clocks that step back.
 TEST_P(EachAlgorithm, AnswersAsTheReference) {
   for (uint64_t seed = 1; seed <= 30; ++seed) {
@@ -219,6 +238,26 @@ TEST_P(EachAlgorithm, OneShotKeysDoNotMakeTheTableGrow) {
   EXPECT_EQ(storage->Counters().evicted_live, 0u);
 }
 
+// Else a table through which keys pass would fill up before it is cleared.
+TEST_P(EachAlgorithm, ANewKeyTakesASlotThatIsAsNewBeforeAnEmptyOne) {
+  const auto storage = MakeMemoryStorage({});
+  const Versions versions({Make(GetParam(), 2, 1'000)});
+  const auto apply = [&](uint64_t n, Micros now, Mode mode = Mode::kSpend) {
+    Charge charge = ChargeFor(versions, 0, 0);
+    charge.key = KeyInLine(9, n);
+    ASSERT_EQ(ApplyOne(*storage, charge, now, mode), Status::kOk);
+  };
+  for (const uint64_t first : {0, 1}) {
+    apply(1, kStart);
+    apply(2, kStart);
+    apply(1 + first, kStart, Mode::kForget);
+    ASSERT_EQ(Keys(*storage), 1u);
+    apply(3, kStart + 2'000);
+    EXPECT_EQ(Keys(*storage), 1u) << "it took the place of the other";
+    apply(3, kStart, Mode::kForget);
+  }
+}
+
 // B225: a full table drops one key at a time, never the attacker's own count.
 TEST_P(EachAlgorithm, AtTheBoundTheKeyNearestToExpiryGoesFirst) {
   const auto storage = MakeMemoryStorage({.max_keys = 3});
@@ -333,7 +372,9 @@ TEST_P(EachAlgorithm, SeveralLimitsNeedRoomTogetherEvenBeyondTheBound) {
   Operation operation{charges, kStart, Mode::kSpend};
   ASSERT_EQ(storage->Apply(operation), Status::kOk);
   EXPECT_TRUE(Admits(charges));
+  EXPECT_EQ(Keys(*storage), 10u);
   ASSERT_TRUE(Take(*storage, versions, 77, kStart));
+  EXPECT_EQ(Keys(*storage), 1u) << "and not for longer than it takes";
 }
 
 TEST_P(EachAlgorithm, ManyAnswersAsOneByOne) {

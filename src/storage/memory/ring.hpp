@@ -26,11 +26,7 @@ class Ring {
   size_t capacity() const noexcept { return none() ? 0 : size_t{1} << (handle_ >> 48); }
 
   // What algorithm/sliding_log.hpp reads: entry 0 is the oldest.
-  size_t size() const noexcept {
-    if (none()) return 0;
-    const uint64_t size = Word(0);
-    return size < capacity() ? static_cast<size_t>(size) : capacity();
-  }
+  size_t size() const noexcept { return none() ? 0 : static_cast<size_t>(Word(0)); }
   Tick At(size_t i) const noexcept { return Word(kHeaderWords + 2 * Place(i)); }
   uint64_t UnitsThrough(size_t i) const noexcept { return Word(kHeaderWords + 2 * Place(i) + 1) - Word(2); }
 

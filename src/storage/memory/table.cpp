@@ -194,7 +194,6 @@ bool Table::PutInto(uint64_t page, const Entry& entry, Micros now, bool only_dea
       if (!empty) break;
     }
     if (chosen == kSlots) {
-      if (!line.Unchanged(header)) continue;
       ++distance;
       continue;
     }
@@ -454,16 +453,14 @@ void Table::Erase(Tag tag) noexcept {
   FreedRings freed(rings_);
   const uint64_t page = LockPageOf(tag);
   const PageLock lock(*this, page);
-  for (;;) {
-    const Place place = FindIn(page, tag);
-    if (!place) return;
-    if (!place.line->TryLock(place.header)) continue;
-    freed.Add(place.line->ReadLead(place.slot), place.line->ReadValue(place.slot));
-    place.line->Clear(place.slot);
-    place.line->Unlock(place.header);
-    Release(page, 1);
-    return;
-  }
+  // Who holds the page's lock finds a key where it stays until that is let go.
+  const Place place = FindIn(page, tag);
+  if (!place) return;
+  const uint64_t header = place.line->Lock();
+  freed.Add(place.line->ReadLead(place.slot), place.line->ReadValue(place.slot));
+  place.line->Clear(place.slot);
+  place.line->Unlock(header);
+  Release(page, 1);
 }
 
 uint64_t Table::Sweep(Micros cutoff) noexcept {
