@@ -270,6 +270,33 @@ TEST(Sweep, LeavesATableAsQuickAsANewOne) {
   EXPECT_EQ(accesses_of_a_look(), at_first);
 }
 
+// Three keys of a line, of which one lies beside it, move to a page of their own.
+TEST(Split, PutsKeysAsNearToTheirHomesAsInANewTable) {
+  const Versions versions({Make(Algorithm::kTokenBucket, 5, kWindow)});
+  Work moving{.kind = Work::Kind::kOneByOne};
+  for (uint64_t n = 0; n < 3; ++n) moving.asks.push_back({KeyInLine(64 + 1, n)});
+  Work staying{.kind = Work::Kind::kOneByOne};
+  for (uint64_t n = 0; n < 106; ++n) {
+    staying.asks.push_back({Key(1'000 + n)});
+    staying.asks.back().key.low &= ~uint64_t{64};
+  }
+  const auto accesses_of_looks = [&](Storage& storage) {
+    uint64_t accesses = 0;
+    for (const Ask& ask : moving.asks) {
+      Act act(versions, Spend({ask}));
+      accesses += TakeTurns([&] { act.Do(storage); }, kToTheEnd, [] {}, kToTheEnd);
+    }
+    return accesses;
+  };
+  const auto small = MakeMemoryStorage({.max_keys = 1'000});
+  Act(versions, moving).Do(*small);
+  const auto split = MakeMemoryStorage({.max_keys = 1'000});
+  Act(versions, moving).Do(*split);
+  Act(versions, staying).Do(*split);
+  // It is in the second page that a look takes one access more.
+  EXPECT_LE(accesses_of_looks(*split), accesses_of_looks(*small) + moving.asks.size());
+}
+
 // Two requests want two keys where there is room for one: a key has one entry all the same.
 TEST(Insert, MakesOneEntryOfAKeyInAFullTable) {
   const Versions versions({Make(Algorithm::kTokenBucket, 5, kWindow)});

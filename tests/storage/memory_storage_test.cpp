@@ -322,6 +322,18 @@ TEST_P(EachAlgorithm, InALargeTableEveryKeyBelowItsLimitGoesBeforeAnyThatIsAtIt)
   EXPECT_EQ(Keys(*storage), 40'000u);
 }
 
+// As many pages come to be meanwhile.
+TEST_P(EachAlgorithm, AKeyThatHasAlwaysBeenBelowItsLimitGoesBeforeThoseAtTheirs) {
+  constexpr uint64_t kBelow = 100;
+  constexpr uint64_t kBound = 20'000;
+  const auto storage = MakeMemoryStorage({.max_keys = kBound});
+  const Versions versions({Make(GetParam(), 2, 3600'000'000)});
+  for (uint64_t key = 0; key < kBound; ++key) ASSERT_TRUE(Take(*storage, versions, key, kStart, key < kBelow ? 1 : 2));
+  for (uint64_t key = 0; key < kBelow; ++key) ASSERT_TRUE(Take(*storage, versions, kBound + key, kStart, 2));
+  EXPECT_EQ(storage->Counters().evicted_live, kBelow);
+  for (uint64_t key = 0; key < kBelow; ++key) ASSERT_EQ(Remaining(*storage, versions, key, kStart), 2u) << key;
+}
+
 // In whichever way a state is written: one charge, two or ten of a request, a settle.
 TEST_P(EachAlgorithm, AKeyThatComesBelowItsLimitAgainGoesBeforeThoseAtTheirs) {
   constexpr uint64_t kBack = 100;

@@ -151,7 +151,7 @@ bool Table::Insert(const Entry& entry, Micros now) noexcept {
       if (FindIn(page, entry.tag)) return false;
       if (info_[page].used.load(std::memory_order_relaxed) >= kSplitAt) {
         ClearDead(page, now, freed);
-        if (info_[page].used.load(std::memory_order_relaxed) > kKeepAt && Split(page, now, freed)) continue;
+        if (info_[page].used.load(std::memory_order_relaxed) > kKeepAt && Split(page)) continue;
       }
       bool took_empty = false;
       // An empty slot counts against max_keys, a dead one is in the count already.
@@ -297,7 +297,7 @@ class Layout {
 
 }  // namespace
 
-bool Table::Split(uint64_t page, Micros now, FreedRings& freed) noexcept {
+bool Table::Split(uint64_t page) noexcept {
   const unsigned depth = info_[page].depth;
   const uint64_t child = page | uint64_t{1} << depth;
   if (child >= max_pages_) return false;
@@ -309,20 +309,13 @@ bool Table::Split(uint64_t page, Micros now, FreedRings& freed) noexcept {
   Layout goes;
   std::array<Entry, kSlotsPerPage> displaced;
   size_t displaced_count = 0;
-  size_t dropped = 0;
   const auto layout_of = [&](const Entry& entry) -> Layout& {
     return (entry.tag.page_bits() >> depth & 1) != 0 ? goes : stays;
   };
   for (size_t i = 0; i < kLinesPerPage; ++i) {
     for (size_t slot = 0; slot < kSlots; ++slot) {
       const Entry entry = LineAt(page, i)->Read(slot, headers[i]);
-      if (entry.lead.empty()) continue;
-      if (entry.lead.Dead(now)) {
-        freed.Add(entry.lead, entry.value);
-        ++dropped;
-      } else if (!layout_of(entry).Put(entry, 0)) {
-        displaced[displaced_count++] = entry;
-      }
+      if (!entry.lead.empty() && !layout_of(entry).Put(entry, 0)) displaced[displaced_count++] = entry;
     }
   }
   for (size_t i = 0; i < displaced_count; ++i) {
@@ -337,7 +330,6 @@ bool Table::Split(uint64_t page, Micros now, FreedRings& freed) noexcept {
   if (below_.Has(page)) below_.Add(child);
   info_[child].used.store(static_cast<uint16_t>(goes.count()), std::memory_order_relaxed);
   info_[page].used.store(static_cast<uint16_t>(stays.count()), std::memory_order_relaxed);
-  used_.fetch_sub(dropped, std::memory_order_relaxed);
   info_[page].depth = info_[child].depth = static_cast<uint16_t>(depth + 1);
   in_use_.Add(child);
   const uint64_t mask = (uint64_t{2} << depth) - 1;

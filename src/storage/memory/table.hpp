@@ -107,7 +107,8 @@ class Table {
                FreedRings& freed) noexcept;
   void RaiseReach(uint64_t page, Tag tag, unsigned distance) noexcept;
   size_t ClearDead(uint64_t page, Micros now, FreedRings& freed) noexcept;
-  bool Split(uint64_t page, Micros now, FreedRings& freed) noexcept;
+  /// Under the page's lock. False when there can be no more pages.
+  bool Split(uint64_t page) noexcept;
   bool MakeRoom(uint64_t near_page, Micros now, bool spare_blank) noexcept;
   bool HasBelowLimit(uint64_t page) const noexcept;
   bool StillHasBelowLimit(uint64_t page) noexcept;
