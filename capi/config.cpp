@@ -17,7 +17,7 @@ rl_status CheckRules(const rl_config& config, const ErrorOut& error) {
     return error.Fail(RL_E_CONFIG, "the config's rules were refused: clear it, or destroy it");
   }
   if (config.builder.rules().rules.empty())
-    return error.Fail(RL_E_CONFIG, "no rules: a limiter without any limits nothing");
+    return error.Fail(RL_E_CONFIG, "there is no rule: a rule set needs at least one");
   if (!config.has_made_rules) return RL_OK;
   // A load has looked at this already; rules made in code are looked at together, once, here.
   const RuleSet& set = config.builder.rules();

@@ -69,7 +69,7 @@ Result<std::unique_ptr<Storage>> MakeRemote(const rl_config& config) {
     if (!config.secret) {
       return Error{Status::kConfig,
                    "Redis is shared, and so has to be the secret that keys are hashed with: give every process the "
-                   "same one with rl_config_set_secret",
+                   "same one, 16 to 1024 bytes, with rl_config_set_secret",
                    {},
                    {},
                    {}};

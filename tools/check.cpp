@@ -19,7 +19,8 @@ Verdict CheckOne(const std::string& path) {
   try {
     verdict.rules = Registry(config).Rules().size();
   } catch (const Error& error) {
-    verdict.faults.push_back({verdict.file, error.Line(), error.Column(), std::string(error.Path()), error.what()});
+    verdict.faults.push_back(
+        {verdict.file, error.Line(), error.Column(), std::string(error.Path()), std::string(error.Message())});
   }
   return verdict;
 }

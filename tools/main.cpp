@@ -136,8 +136,6 @@ int Guarded(const std::function<int()>& run) {
     return run();
   } catch (const ExitCode code) {
     return code;
-  } catch (const Error& error) {
-    PrintError(error.File().empty() ? error.what() : std::string(error.File()) + ": " + error.what());
   } catch (const std::exception& error) {
     PrintError(error.what());
   }

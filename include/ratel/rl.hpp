@@ -1,10 +1,12 @@
 // rl.hpp - C++17 over rl.h: owners that release, exceptions in place of statuses, std::string in place of buffers.
 //
 //  Nothing is decided here: every function is one call of rl.h, whose contract holds (threads, units, ownership).
-//  Errors      A call that fails throws ratel::Error. A denial is an answer and never throws. TryAllow is the noexcept
-//  way. Bytes       std::string_view in, borrowed for the call; std::string out. Callbacks   std::function. They must
-//  not throw: one that does makes the storage answer RL_E_STORE; in a clock, a log
-//              or a decision's callback it ends the program.
+//
+//  - Errors: a call that fails throws ratel::Error. A denial is an answer and never throws. TryAllow does not throw.
+//  - Bytes: std::string_view in, borrowed for the call; std::string out.
+//  - Callbacks: std::function. They must not throw: one that does makes the storage answer RL_E_STORE; in a clock, a
+//    log or a decision's callback it ends the program.
+//
 //  Header only, links against libratel alone. The names live in an inline namespace, so that a program that links the
 //  static library and this header has no two classes of one name.
 #ifndef RATEL_RL_HPP
@@ -14,6 +16,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <cstdio>
 #include <exception>
 #include <functional>
 #include <initializer_list>
@@ -36,11 +39,17 @@ inline std::string_view ToView(rl_str text) noexcept {
 class Error : public std::exception {
  public:
   explicit Error(rl_status status) noexcept { raw_.status = status; }
-  explicit Error(const rl_error& raw) noexcept : raw_(raw) {}
-
-  const char* what() const noexcept override {
-    return raw_.message[0] != '\0' ? raw_.message : rl_status_name(raw_.status);
+  explicit Error(const rl_error& raw) noexcept : raw_(raw) {
+    char place[32] = "";
+    if (raw_.line != 0)
+      std::snprintf(place, sizeof place, ":%u:%u", static_cast<unsigned>(raw_.line),
+                    static_cast<unsigned>(raw_.column));
+    std::snprintf(what_, sizeof what_, "%s%s%s%s%s%s", raw_.file, place, raw_.file[0] != '\0' ? ": " : "", raw_.path,
+                  raw_.path[0] != '\0' ? ": " : "", raw_.message);
   }
+
+  /// "file:line:column: path: message", as much of it as there is.
+  const char* what() const noexcept override { return what_[0] != '\0' ? what_ : rl_status_name(raw_.status); }
   rl_status Status() const noexcept { return raw_.status; }
   std::string_view Message() const noexcept { return raw_.message; }
   std::string_view File() const noexcept { return raw_.file; }
@@ -51,6 +60,7 @@ class Error : public std::exception {
 
  private:
   rl_error raw_ = RL_ERROR_INIT;
+  char what_[sizeof(rl_error) + 64] = "";  ///< here and not in a std::string: memory may be what has run out
 };
 
 namespace detail {

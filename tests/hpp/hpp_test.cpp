@@ -309,7 +309,8 @@ TEST(Config, FaultsCarryTheirPlace) {
     EXPECT_FALSE(error.Message().empty());
     EXPECT_FALSE(error.Path().empty());
     EXPECT_EQ(error.FaultCount(), config.Faults().size());
-    EXPECT_STREQ(error.what(), error.Message().data());
+    EXPECT_EQ(error.what(), "r.yaml:" + std::to_string(error.Line()) + ":" + std::to_string(error.Column()) + ": " +
+                                std::string(error.Path()) + ": " + std::string(error.Message()));
   }
   EXPECT_GE(config.Faults().size(), 2u);
   config.Clear();

@@ -94,17 +94,6 @@ sigset_t BlockEndSignals() {
   return signals;
 }
 
-/// "file:line:column: path: message", as much of it as there is.
-std::string ToText(const ratel::Error& error) {
-  std::string text(error.File());
-  if (!text.empty() && error.Line() != 0) {
-    text += ":" + std::to_string(error.Line()) + ":" + std::to_string(error.Column());
-  }
-  if (!text.empty()) text += ": ";
-  if (!error.Path().empty()) text.append(error.Path()).append(": ");
-  return text + error.what();
-}
-
 int Run(int argc, char** argv) {
   const gateway::Options options = ParseOptions(argc, argv);
   const sigset_t signals = BlockEndSignals();
@@ -128,8 +117,6 @@ int Run(int argc, char** argv) {
 int main(int argc, char** argv) {
   try {
     return Run(argc, argv);
-  } catch (const ratel::Error& error) {
-    std::fprintf(stderr, "gateway: %s\n", ToText(error).c_str());
   } catch (const std::exception& error) {
     std::fprintf(stderr, "gateway: %s\n", error.what());
   }
