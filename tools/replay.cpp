@@ -111,6 +111,7 @@ void ReportText(const Registry& registry, const LogFile& log, const Denials& den
         " from " + FormatInstant(log.lines.front().now_ns) + " to " + FormatInstant(log.lines.back().now_ns) + " UTC";
   }
   Print(head + ", " + Grouped(log.skipped) + " lines skipped\n\n");
+  if (log.lines.empty() && log.skipped > 0) PrintError("no line of the log is in common or combined format");
 
   Table rules({"RULE", "REQUESTS", "ALLOWED", "DENIED", "SHARE", "SHADOW"});
   rules.AlignRight(1);

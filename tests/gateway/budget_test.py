@@ -67,6 +67,14 @@ class Budget(unittest.TestCase):
             name, gateway = self.running.popitem()
             self.assertEqual(gateway.stop(), 0, name)
 
+    def test_without_the_secret_none_starts(self):
+        surroundings = {name: value for name, value in os.environ.items() if name != "RATEL_SECRET"}
+        for name, command in GATEWAYS.items():
+            ended = subprocess.run([*command, "--rules", "rules.yaml", "--redis", self.url], env=surroundings, capture_output=True,
+                                   text=True, timeout=harness.PATIENCE)
+            self.assertEqual(ended.returncode, 2, name)
+            self.assertIn("--redis needs RATEL_SECRET", ended.stderr, name)
+
     def storm(self, path):
         """Everybody asks at once, until there is nothing left: what each gateway has admitted."""
         admitted = dict.fromkeys(self.running, 0)

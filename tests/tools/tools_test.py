@@ -225,6 +225,11 @@ class Replay(Case):
     def test_empty_log(self):
         self.assertTrue(self.ok("replay", GOOD, "-", stdin="").startswith("0 requests, 0 lines skipped\n"))
 
+    def test_log_of_another_format(self):
+        status, out, err = run("replay", GOOD, "-", stdin="{}\n{}\n")
+        self.assertEqual((status, err), (0, "ratel: no line of the log is in common or combined format\n"))
+        self.assertTrue(out.startswith("0 requests, 2 lines skipped\n"))
+
     def test_log_that_is_not_there(self):
         self.assertIn("/nowhere.log: cannot read it: No such file", self.refused("replay", GOOD, "/nowhere.log"))
 

@@ -81,6 +81,10 @@ gateway::Options ParseOptions(int argc, char** argv) {
   }
   if (const char* secret = std::getenv("RATEL_SECRET")) options.secret = secret;
   if (options.rules.empty() || optind != argc) throw std::invalid_argument("see gateway --help");
+  if (!options.redis.empty() && options.secret.empty()) {
+    throw std::invalid_argument(
+        "--redis needs RATEL_SECRET in the environment, 16 to 1024 bytes, the same for all gateways");
+  }
   return options;
 }
 

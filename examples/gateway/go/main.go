@@ -34,6 +34,7 @@ type options struct {
 	upstream      *url.URL // nil: the gateway answers by itself
 	watch         time.Duration
 	redis         string // URL; empty: counts are in this process
+	secret        string // with redis
 	idempotency   string // a header's name
 }
 
@@ -53,6 +54,10 @@ func parseOptions(arguments []string) (options, error) {
 	if o.rules == "" || flags.NArg() > 0 {
 		return o, errors.New("see gateway --help")
 	}
+	o.secret = os.Getenv("RATEL_SECRET")
+	if o.redis != "" && o.secret == "" {
+		return o, errors.New("--redis needs RATEL_SECRET in the environment, 16 to 1024 bytes, the same for all gateways")
+	}
 	o.watch = time.Duration(*milliseconds) * time.Millisecond
 	if *upstream == "" {
 		return o, nil
@@ -71,7 +76,7 @@ func openLimiter(o options) (*ratel.Limiter, error) {
 		fmt.Fprintf(os.Stderr, "%s: %s\n", names[level], text)
 	})}
 	if o.redis != "" {
-		settings = append(settings, ratel.WithRedis(o.redis), ratel.WithSecret(os.Getenv("RATEL_SECRET")))
+		settings = append(settings, ratel.WithRedis(o.redis), ratel.WithSecret(o.secret))
 	}
 	limiter, err := ratel.New(ratel.FromFile(o.rules), settings...)
 	if err != nil {

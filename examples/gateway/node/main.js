@@ -52,6 +52,9 @@ function parseOptions(given) {
   const { rules, listen = '127.0.0.1:0', upstream, 'watch-ms': watch = '1000' } = values
   const address = /^(?:\[(.+)\]|([^:]*)):(\d{1,5})$/.exec(listen)
   if (!rules || !address || !/^\d{1,9}$/.test(watch)) throw new Usage('see gateway --help')
+  const secret = process.env.RATEL_SECRET
+  if (values.redis !== undefined && !secret)
+    throw new Usage('--redis needs RATEL_SECRET in the environment, 16 to 1024 bytes, the same for all gateways')
   return {
     rules,
     host: address[1] ?? address[2],
@@ -59,13 +62,14 @@ function parseOptions(given) {
     upstream: upstreamOf(upstream),
     watch: Number(watch),
     redis: values.redis,
+    secret,
     idempotencyHeader: values['idempotency-header']
   }
 }
 
-function openLimiter({ rules, watch, redis }) {
+function openLimiter({ rules, watch, redis, secret }) {
   const log = (level, text) => process.stderr.write(`${level}: ${text}\n`)
-  const shared = redis === undefined ? {} : { redis, secret: process.env.RATEL_SECRET }
+  const shared = redis === undefined ? {} : { redis, secret }
   const limiter = new Limiter({ file: rules, log, ...shared })
   limiter.watch(rules, watch)
   return limiter

@@ -23,7 +23,7 @@ use tokio::signal::unix::{SignalKind, signal};
 /// Room for a head: one with a target of a mebibyte is still told that it is too long.
 const MAX_HEAD: usize = 2 << 20;
 
-fn open_limiter(options: &Options) -> ratel::Result<Limiter> {
+fn open_limiter(options: &Options) -> Result<Limiter, Box<dyn Error>> {
     let log = |level, text: &str| {
         let name = match level {
             LogLevel::Error => "error",
@@ -34,7 +34,10 @@ fn open_limiter(options: &Options) -> ratel::Result<Limiter> {
     };
     let mut builder = Limiter::builder(Rules::file(&options.rules)).log(log);
     if let Some(url) = &options.redis {
-        builder = builder.redis(url).secret(std::env::var("RATEL_SECRET").unwrap_or_default());
+        let secret = std::env::var("RATEL_SECRET").ok().filter(|secret| !secret.is_empty());
+        let secret = secret
+            .ok_or("--redis needs RATEL_SECRET in the environment, 16 to 1024 bytes, the same for all gateways")?;
+        builder = builder.redis(url).secret(secret);
     }
     let limiter = builder.build()?;
     limiter.watch(&options.rules, options.watch)?;
