@@ -262,6 +262,23 @@ TEST(Failure, OutOfMemoryRefusesTheSpendAndEndsWithIt) {
   EXPECT_EQ(Spent(*storage), 2u);
 }
 
+TEST(Failure, WhatSeveralScriptsSayInTurnIsLoggedOnce) {
+  RedisServer server;
+  const auto storage = Open(server.url(kUsual));
+  const Heard heard(*storage);
+  const Versions bucket({Make(Algorithm::kTokenBucket, 1000, 3'600'000'000)});
+  const Versions log({Make(Algorithm::kSlidingLog, 1000, 3'600'000'000)});
+  server.Do({"CONFIG", "SET", "maxmemory", "1"});
+  for (int i = 0; i < 100; ++i) {
+    for (const Versions* versions : {&bucket, &log}) {
+      Charge charge = ChargeFor(*versions, 0, 1);
+      EXPECT_EQ(ApplyOne(*storage, charge), Status::kStore);
+    }
+  }
+  EXPECT_TRUE(heard.Mentions("OOM"));
+  EXPECT_LT(heard.lines().size(), 100u) << heard.all();
+}
+
 TEST(Failure, AReplicaIsLeftForWhoeverIsMasterLater) {
   RedisServer server;
   const auto storage = Open(server.url(kUsual));

@@ -17,6 +17,7 @@ constexpr milliseconds kSilenceTimeout{1000};
 constexpr std::chrono::seconds kRepeatMessage{10};
 constexpr uint8_t kMostConversions = 4;
 constexpr size_t kLongestMessage = 200;
+constexpr size_t kMostToldReplies = 16;
 
 /// What a server says, on one printable line.
 std::string Printable(std::string_view text) {
@@ -228,6 +229,16 @@ void Connection::Report(ratel::Report level, std::string text) {
   around_.report(level, told_);
 }
 
+/// While a server refuses writes, each script's error names the script, so several texts come in turn, as often as there are
+/// requests.
+void Connection::ReportErrorReply(std::string_view text) {
+  const auto now = Clock::now();
+  std::erase_if(told_replies_, [now](const auto& told) { return now - told.second >= kRepeatMessage; });
+  std::string reply = Printable(text);
+  if (told_replies_.size() == kMostToldReplies || !told_replies_.try_emplace(reply, now).second) return;
+  Report(ratel::Report::kWarning, shown_ + ": " + reply);
+}
+
 // ---- The loop's turns -------------------------------------------------------------------------------------------------------------
 
 void Connection::Tick(Clock::time_point now) {
@@ -322,7 +333,7 @@ void Connection::OnReply(const redisReply& reply) {
       --loading_;
       [[fallthrough]];
     case Kind::kAsking:
-      if (IsError(reply)) Report(ratel::Report::kWarning, shown_ + ": " + Printable(TextOf(reply)));
+      if (IsError(reply)) ReportErrorReply(TextOf(reply));
       return;
     case Kind::kCall:
       return OnCallReply(one.call, reply);
@@ -386,7 +397,7 @@ void Connection::OnCallError(const CallPtr& call, std::string_view text) {
     call->End(Status::kStore);
     return Drop(std::string(text));
   }
-  Report(ratel::Report::kWarning, shown_ + ": " + Printable(text));
+  ReportErrorReply(text);
   call->End(Status::kStore);
 }
 

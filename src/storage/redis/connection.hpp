@@ -12,6 +12,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -90,6 +91,7 @@ class Connection final : public Polled {
   void Convert(const CallPtr& call, const Reply& reply);
   const Numbers* NumbersOf(const Charge& charge, uint32_t fingerprint) const;
   void Report(ratel::Report level, std::string text);
+  void ReportErrorReply(std::string_view text);
 
   Surroundings& around_;
   const Place place_;
@@ -101,6 +103,7 @@ class Connection final : public Polled {
   unsigned failures_ = 0;
   std::string told_;  ///< the last message, not to be repeated at once
   Clock::time_point told_at_{};
+  std::map<std::string, Clock::time_point> told_replies_;  ///< of the last seconds
 
   Resolver resolver_;
   std::vector<Endpoint> endpoints_;
