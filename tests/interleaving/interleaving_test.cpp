@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -52,7 +53,10 @@ Work Fill(uint64_t first, uint64_t count) {
 /// Work with all that it takes laid out, so that doing it is the store's part alone.
 class Act {
  public:
-  Act(const Versions& versions, const Work& work) : work_(work) {
+  Act(const Versions& versions, const Work& work)
+      : sweeps_(work.kind == Work::Kind::kSweep),
+        answers_(work.kind == Work::Kind::kTogether && work.mode != Mode::kForget),
+        now_(work.now) {
     for (const Ask& ask : work.asks) {
       charges_.push_back(ChargeFor(versions, ask.version, 0, ask.cost, ask.shadow));
       charges_.back().key = ask.key;
@@ -67,16 +71,18 @@ class Act {
   Act& operator=(const Act&) = delete;
 
   void Do(Storage& storage) noexcept {
-    if (work_.kind == Work::Kind::kSweep) storage.EvictIdle(work_.now, evicted_);
+    if (sweeps_) storage.EvictIdle(now_, evicted_);
     for (Operation& operation : operations_) storage.Apply(operation);
   }
   void AddTo(std::vector<Outcome>& answers) const {
-    if (work_.kind != Work::Kind::kTogether || work_.mode == Mode::kForget) return;
+    if (!answers_) return;
     for (const Charge& charge : charges_) answers.push_back(charge.outcome);
   }
 
  private:
-  const Work& work_;
+  const bool sweeps_;
+  const bool answers_;
+  const Micros now_;
   std::vector<Charge> charges_;
   std::vector<Operation> operations_;
   uint64_t evicted_ = 0;
@@ -141,7 +147,8 @@ class Interleaving : public testing::TestWithParam<Algorithm> {
           Round round(versions_, before, work, meanwhile, after);
           const auto one = [&] { round.DoWork(); };
           const auto other = [&] { round.DoMeanwhile(); };
-          accesses = work_first ? TakeTurns(one, head, other, slice) : TakeTurns(other, head, one, slice);
+          const uint64_t turns[] = {head, slice, slice};
+          accesses = work_first ? TakeTurns(one, other, turns) : TakeTurns(other, one, turns);
           const std::vector<Outcome> answers = round.Answers();
           const bool some = std::ranges::any_of(expected, [&answers](const std::vector<Outcome>& order) {
             return std::ranges::equal(answers, order, SameAnswer);
@@ -255,13 +262,57 @@ TEST_P(Interleaving, AKeyThatMoves) {
     ExpectSomeOrder(before, work, {Fill(106, 1)}, Peek({a_, c_}));
 }
 
+// Twice in a row its page splits while somebody looks for it.
+TEST(Split, AKeyThatMovesTwiceIsNotTakenForAbsent) {
+  const Versions versions({Make(Algorithm::kTokenBucket, 5, kWindow)});
+  // Home lines of the first page; by the bits above, all go to the second one at first and the key then to the fourth.
+  const Ask key{KeyInLine(3 * 64 + 1, 1)};
+  Work before{.kind = Work::Kind::kOneByOne, .asks = {key}};
+  for (uint64_t n = 0; n < 107; ++n) {
+    before.asks.push_back({Key(1'000 + n)});
+    before.asks.back().key.low |= 64;
+  }
+  Ask to_first{Key(2'000)};
+  to_first.key.low &= ~uint64_t{64};
+  Ask to_second{Key(2'001)};
+  to_second.key.low |= 64;
+  const Work first_split = Spend({to_first});
+  const Work second_split = Spend({to_second});
+  uint64_t accesses_of_first_split = 0;
+  {
+    const auto storage = MakeMemoryStorage({.max_keys = 1'000});
+    Act(versions, before).Do(*storage);
+    Act act(versions, first_split);
+    accesses_of_first_split = CountAccesses([&] { act.Do(*storage); });
+  }
+  for (uint64_t head = 0; head < 30; ++head) {
+    for (uint64_t then = 1; then < 30; ++then) {
+      const auto storage = MakeMemoryStorage({.max_keys = 1'000});
+      Act(versions, before).Do(*storage);
+      Act look(versions, Peek({key}));
+      Act split(versions, first_split);
+      Act split_again(versions, second_split);
+      const uint64_t turns[] = {head, accesses_of_first_split, then};
+      TakeTurns([&] { look.Do(*storage); },
+                [&] {
+                  split.Do(*storage);
+                  split_again.Do(*storage);
+                },
+                turns);
+      std::vector<Outcome> answers;
+      look.AddTo(answers);
+      ASSERT_EQ(answers.at(0).remaining, 4u) << head << ", then " << then;
+    }
+  }
+}
+
 // What a sweep has cleared is looked through no more.
 TEST(Sweep, LeavesATableAsQuickAsANewOne) {
   const Versions versions({Make(Algorithm::kTokenBucket, 5, kWindow)});
   const auto storage = MakeMemoryStorage({.max_keys = 1'000});
   const auto accesses_of_a_look = [&] {
     Act act(versions, Peek({{KeyInLine(1, 100)}}));
-    return TakeTurns([&] { act.Do(*storage); }, kToTheEnd, [] {}, kToTheEnd);
+    return CountAccesses([&] { act.Do(*storage); });
   };
   const uint64_t at_first = accesses_of_a_look();
   for (uint64_t n = 0; n < 20; ++n) Act(versions, Spend({{KeyInLine(1, n)}})).Do(*storage);
@@ -284,7 +335,7 @@ TEST(Split, PutsKeysAsNearToTheirHomesAsInANewTable) {
     uint64_t accesses = 0;
     for (const Ask& ask : moving.asks) {
       Act act(versions, Spend({ask}));
-      accesses += TakeTurns([&] { act.Do(storage); }, kToTheEnd, [] {}, kToTheEnd);
+      accesses += CountAccesses([&] { act.Do(storage); });
     }
     return accesses;
   };
@@ -307,7 +358,8 @@ TEST(Insert, MakesOneEntryOfAKeyInAFullTable) {
       const auto storage = MakeMemoryStorage({.max_keys = 1});
       Act one(versions, work);
       Act other(versions, work);
-      accesses = TakeTurns([&] { one.Do(*storage); }, head, [&] { other.Do(*storage); }, slice);
+      const uint64_t turns[] = {head, slice, slice};
+      accesses = TakeTurns([&] { one.Do(*storage); }, [&] { other.Do(*storage); }, turns);
       Act(versions, Forget({Key(1)})).Do(*storage);
       Act(versions, Forget({Key(2)})).Do(*storage);
       uint64_t keys = 1;
@@ -330,9 +382,68 @@ TEST(Insert, SeldomLooksAtAWholePage) {
     Work next = Fill(1'000 + i, 1);
     next.now = kStart + i * kWindow;
     Act act(versions, next);
-    accesses += TakeTurns([&] { act.Do(*storage); }, kToTheEnd, [] {}, kToTheEnd);
+    accesses += CountAccesses([&] { act.Do(*storage); });
   }
   EXPECT_LT(accesses, 300u * 100);
+}
+
+/// As many keys as are more than 64 pages, all at their limit but one that has been below it.
+class FullTable {
+ public:
+  static constexpr uint64_t kKeys = 9'000;
+  explicit FullTable(const Versions& versions) : versions_(versions) {
+    Work at_limit = Fill(0, kKeys - 1);
+    for (Ask& ask : at_limit.asks) ask.cost = 5;
+    Do(at_limit);
+    Do(Spend({key_}));
+    Do(Spend({{key_.key, 4}}));
+  }
+  void Do(const Work& work) { Act(versions_, work).Do(*storage_); }
+  uint64_t Remaining(const Ask& ask) {
+    Act act(versions_, Peek({ask}));
+    act.Do(*storage_);
+    std::vector<Outcome> answers;
+    act.AddTo(answers);
+    return answers.at(0).remaining;
+  }
+  Storage& storage() { return *storage_; }
+  const Ask& key() const { return key_; }
+  static Work AddOne(uint64_t n) { return Spend({{Key(100'000 + n), 5}}); }
+
+ private:
+  const Versions& versions_;
+  const std::unique_ptr<Storage> storage_ = MakeMemoryStorage({.max_keys = kKeys});
+  const Ask key_{KeyInLine(5, 1)};
+};
+
+// It comes below its limit again while another looks whether its page can be left out from now on.
+TEST(Eviction, AKeyThatComesBelowItsLimitMeanwhileIsNotOverlooked) {
+  const Versions versions({Make(Algorithm::kTokenBucket, 5, kWindow)});
+  uint64_t accesses = kToTheEnd;
+  for (uint64_t head = 0; head < accesses; head += 11) {
+    FullTable table(versions);
+    Act add(versions, FullTable::AddOne(1));
+    Act give_back(versions, GiveBack(table.key()));
+    accesses = TakeTurns([&] { add.Do(table.storage()); }, [&] { give_back.Do(table.storage()); }, std::span(&head, 1));
+    table.Do(FullTable::AddOne(2));
+    ASSERT_EQ(table.Remaining(table.key()), 5u) << "stopped at " << head << ": it should have made room";
+  }
+}
+
+// Once a page has been looked through in vain it is left out.
+TEST(Eviction, LooksThroughAPageInVainOnce) {
+  const Versions versions({Make(Algorithm::kTokenBucket, 5, kWindow)});
+  FullTable table(versions);
+  const auto accesses_of_one_more = [&](uint64_t n) {
+    Act add(versions, FullTable::AddOne(n));
+    return CountAccesses([&] { add.Do(table.storage()); });
+  };
+  for (uint64_t n = 0; n < 9'000 - 1; ++n) {
+    table.Do(GiveBack({Key(1'000 + n), 1}));
+    table.Do(Spend({{Key(1'000 + n), 1}}));
+  }
+  const uint64_t in_vain = accesses_of_one_more(1);
+  EXPECT_LT(accesses_of_one_more(2), in_vain / 4);
 }
 
 #ifdef __GLIBC__
@@ -354,7 +465,7 @@ TEST(SlidingLog, ARingThatCameTooLateIsUsedAgain) {
     for (uint64_t head = 0; head < accesses; ++head) {
       Act one(versions, spend);
       Act other(versions, spend);
-      accesses = TakeTurns([&] { one.Do(*storage); }, head, [&] { other.Do(*storage); }, kToTheEnd);
+      accesses = TakeTurns([&] { one.Do(*storage); }, [&] { other.Do(*storage); }, std::span(&head, 1));
       Act(versions, forget).Do(*storage);
     }
     if (round == 0) early = kept();

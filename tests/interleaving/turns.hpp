@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <span>
 
 namespace ratel::test {
 
@@ -11,11 +12,15 @@ void BeforeAccess() noexcept;
 /// The caller waits for something that another thread holds.
 void Wait() noexcept;
 
-inline constexpr uint64_t kToTheEnd = UINT64_MAX / 2;
+inline constexpr uint64_t kToTheEnd = UINT64_MAX;
 
-/// Runs `first` for `head` accesses, `second` and `first` for `slice` each, then `second` and `first` to their ends; who has to wait hands over earlier.
+/// Runs `first` for turns[0] accesses, `second` for turns[1], `first` for turns[2] and so on, at last each to its end; who has to wait hands over earlier.
 /// Returns how many accesses `first` made.
-uint64_t TakeTurns(const std::function<void()>& first, uint64_t head, const std::function<void()>& second,
-                   uint64_t slice);
+uint64_t TakeTurns(const std::function<void()>& first, const std::function<void()>& second,
+                   std::span<const uint64_t> turns);
+/// The accesses of work that is not interrupted.
+inline uint64_t CountAccesses(const std::function<void()>& work) {
+  return TakeTurns(work, [] {}, {});
+}
 
 }  // namespace ratel::test

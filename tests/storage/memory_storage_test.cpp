@@ -89,6 +89,7 @@ TEST_P(EachAlgorithm, AnswersAsTheReference) {
     // Few keys lie in few lines: a request's charges then share some, and lie on both sides of others.
     const auto key_of = [&](uint64_t n) { return keys == 5000 ? Key(n) : KeyInLine(n % 3, n); };
     Micros now = kStart;
+    std::array<Micros, 4> earlier{};  // instants at which was asked
     uint16_t version = 0;
     for (int step = 0; step < 4000; ++step) {
       // Among several keys one that equals "new" may be dropped at once, which a clock that steps back would show.
@@ -107,7 +108,8 @@ TEST_P(EachAlgorithm, AnswersAsTheReference) {
       std::vector<Charge> expected = charges;
       const uint64_t kind = pick(20);
       Operation operation{charges, now, kind == 0 ? Mode::kSettle : kind == 1 ? Mode::kForget : Mode::kSpend};
-      operation.charged_at = now - pick(1'200'000);
+      operation.charged_at = pick(3) == 0 ? now - pick(1'200'000) : earlier[pick(earlier.size())];
+      earlier[pick(earlier.size())] = now;
       operation.actual = pick(10);
       Operation same = operation;
       same.charges = expected;
@@ -261,7 +263,8 @@ TEST_P(EachAlgorithm, ANewKeyTakesASlotThatIsAsNewBeforeAnEmptyOne) {
 // B225: a full table drops one key at a time, never the attacker's own count.
 TEST_P(EachAlgorithm, AtTheBoundTheKeyNearestToExpiryGoesFirst) {
   const auto storage = MakeMemoryStorage({.max_keys = 3});
-  const Versions versions({Make(GetParam(), 5, 1'000'000), Make(GetParam(), 5, 100'000'000)});
+  // Those of a year may have ticks above a microsecond.
+  const Versions versions({Make(GetParam(), 5, 1'000'000), Make(GetParam(), 101, 31'536'000'000'000)});
   Charge late = ChargeFor(versions, 1, 1);
   ASSERT_EQ(ApplyOne(*storage, late, kStart), Status::kOk);
   ASSERT_TRUE(Take(*storage, versions, 2, kStart));
@@ -275,7 +278,7 @@ TEST_P(EachAlgorithm, AtTheBoundTheKeyNearestToExpiryGoesFirst) {
   EXPECT_EQ(Remaining(*storage, versions, 2, kStart), 5u) << "this one was nearest to expiry";
   Charge again = ChargeFor(versions, 1, 1);
   ASSERT_EQ(ApplyOne(*storage, again, kStart, Mode::kPeek), Status::kOk);
-  EXPECT_EQ(again.outcome.remaining, 4u);
+  EXPECT_EQ(again.outcome.remaining, 100u);
 }
 
 TEST_P(EachAlgorithm, AtTheBoundAKeyAtItsLimitStaysBeforeOneThatIsNot) {
@@ -332,6 +335,31 @@ TEST_P(EachAlgorithm, AKeyThatHasAlwaysBeenBelowItsLimitGoesBeforeThoseAtTheirs)
   for (uint64_t key = 0; key < kBelow; ++key) ASSERT_TRUE(Take(*storage, versions, kBound + key, kStart, 2));
   EXPECT_EQ(storage->Counters().evicted_live, kBelow);
   for (uint64_t key = 0; key < kBelow; ++key) ASSERT_EQ(Remaining(*storage, versions, key, kStart), 2u) << key;
+  // Nor is it overlooked wherever it lies and the last one lay.
+  for (uint64_t key = 2 * kBound; key < 2 * kBound + 100; key += 2) {
+    ASSERT_TRUE(Take(*storage, versions, key, kStart));
+    ASSERT_TRUE(Take(*storage, versions, key + 1, kStart, 2));
+    ASSERT_EQ(Remaining(*storage, versions, key, kStart), 2u) << key;
+  }
+}
+
+// In a large table as well: the search for room goes on at its begin when it comes to its end.
+TEST_P(EachAlgorithm, WhatIsAsNewGoesBeforeAnyKeyAlive) {
+  constexpr uint64_t kBound = 20'000;
+  constexpr uint64_t kPageBits = uint64_t{1023} << 6;
+  const auto storage = MakeMemoryStorage({.max_keys = kBound});
+  const Versions versions({Make(GetParam(), 2, 3600'000'000), Make(GetParam(), 2, 1'000'000)});
+  const auto take = [&](uint64_t n, uint16_t version, uint64_t page, Micros now) {
+    Charge charge = ChargeFor(versions, version, n);
+    charge.key.low = (charge.key.low & ~kPageBits) | page << 6;
+    ASSERT_EQ(ApplyOne(*storage, charge, now), Status::kOk);
+    ASSERT_TRUE(charge.outcome.allowed);
+  };
+  for (uint64_t n = 0; n < kBound; ++n) take(n, n < 20 ? 1 : 0, n < 20 ? 0 : n % 1024, kStart);
+  for (uint64_t n = 0; n < 20; ++n) {
+    take(kBound + n, 0, 1023, kStart + 2'000'000);
+    EXPECT_EQ(storage->Counters().evicted_live, 0u);
+  }
 }
 
 // In whichever way a state is written: one charge, two or ten of a request, a settle.
@@ -466,6 +494,10 @@ TEST(MemoryStorage, RingsOfEntriesAreUsedAgain) {
   });
   holds("taken over by new keys", 1'000'000,
         [&](Storage& storage, uint64_t i, Micros now) { round(storage, 2'000, i * 2'000, now, 1); });
+  holds("cleared at the bound", 3'000, [&](Storage& storage, uint64_t i, Micros now) {
+    round(storage, 3'000, i * 3'000, now, 1);
+    EXPECT_EQ(storage.Counters().evicted_live, 0u);
+  });
   holds("dropped at the bound", 500,
         [&](Storage& storage, uint64_t i, Micros) { round(storage, 2'000, i * 2'000, kStart, 1); });
 }
