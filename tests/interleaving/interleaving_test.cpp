@@ -387,6 +387,29 @@ TEST(Insert, SeldomLooksAtAWholePage) {
   EXPECT_LT(accesses, 300u * 100);
 }
 
+// It would have been the first to go, but comes to its limit before it is dropped.
+TEST(Eviction, AKeyThatComesToItsLimitMeanwhileStays) {
+  const Versions versions({Make(Algorithm::kTokenBucket, 5, kWindow)});
+  const auto remaining = [](const Act& act) {
+    std::vector<Outcome> answers;
+    act.AddTo(answers);
+    return answers.at(0).remaining;
+  };
+  uint64_t accesses = kToTheEnd;
+  for (uint64_t head = 0; head < accesses; ++head) {
+    const auto storage = MakeMemoryStorage({.max_keys = 2});
+    Act(versions, Spend({{Key(1), 1}})).Do(*storage);
+    Act(versions, Spend({{Key(2), 3}})).Do(*storage);
+    Act add(versions, Spend({{Key(3), 3}}));
+    Act spend(versions, Spend({{Key(1), 4}}));
+    accesses = TakeTurns([&] { add.Do(*storage); }, [&] { spend.Do(*storage); }, std::span(&head, 1));
+    Act look(versions, Peek({{Key(1)}}));
+    look.Do(*storage);
+    // It was dropped before that, or is still there.
+    ASSERT_EQ(remaining(look), remaining(spend)) << "stopped at " << head;
+  }
+}
+
 /// As many keys as are more than 64 pages, all at their limit but one that has been below it.
 class FullTable {
  public:
