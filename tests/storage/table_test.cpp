@@ -25,7 +25,8 @@ TEST(Table, APlaceThatIsReservedIsNoState) {
   const test::Versions versions({test::Make(Algorithm::kFixedWindow, 5, 60'000'000)});
   const Charge charge = test::ChargeFor(versions, 0, 1);
   Outcome outcome;
-  EXPECT_FALSE(SpendHeld(table, charge, kStart, outcome)) << "that is for the long way";
+  EXPECT_FALSE(SpendHeld<StepFixedWindow>(table, SingleCharge::Of(charge), kStart, outcome))
+      << "that is for the long way";
 }
 
 TEST(Table, APlaceThatIsReservedGoesWhenThereIsNoOther) {
