@@ -55,10 +55,9 @@ uint32_t ThreadSlot::Search() noexcept {
     if (owned_.load(std::memory_order_relaxed) >= machine.own) break;
     if (!owner.thread.compare_exchange_strong(thread, kBeingTaken, std::memory_order_relaxed)) continue;
     const uint32_t index = owned_.fetch_add(1, std::memory_order_relaxed);
-    const bool gets_one = index < machine.own;
+    if (index >= machine.own) break;  // the place is lost, but there are no more slots for it either
     owner.index.store(index, std::memory_order_relaxed);
-    owner.thread.store(gets_one ? self : 0, std::memory_order_relaxed);
-    if (!gets_one) break;
+    owner.thread.store(self, std::memory_order_relaxed);
     return index;
   }
   return (machine.own + (static_cast<uint32_t>(home) & (machine.shared - 1))) | kShared;

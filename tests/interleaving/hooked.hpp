@@ -42,6 +42,9 @@ class hooked_atomic {
   bool compare_exchange_strong(T& expected, T value, memory_order success, memory_order failure) noexcept {
     return Hooked().compare_exchange_strong(expected, value, success, failure);
   }
+  bool compare_exchange_strong(T& expected, T value, memory_order order) noexcept {
+    return Hooked().compare_exchange_strong(expected, value, order);
+  }
   bool compare_exchange_weak(T& expected, T value, memory_order success, memory_order failure) noexcept {
     return Hooked().compare_exchange_strong(expected, value, success, failure);
   }
