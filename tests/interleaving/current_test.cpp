@@ -9,6 +9,7 @@
 #include <functional>
 #include <memory>
 #include <thread>
+#include <vector>
 
 #include "tests/interleaving/hooked.hpp"
 
@@ -158,6 +159,28 @@ TEST(CurrentSnapshot, NoReaderSeesOneThatHasEnded) {
       }
     }
   }
+}
+
+// Before one reader goes the next one comes.
+TEST(CurrentSnapshot, ReadersWithoutAPauseDoNotHoldAReloadUp) {
+  Sets sets;
+  self = kTwo;
+  sets.Put(0);
+  bool done = false;
+  int readers = 0;
+  TakeTurns(
+      [&] {
+        self = kOne;
+        auto reader = std::make_unique<CurrentSnapshot::Reader>(sets.current);
+        for (; !done && readers < 1'000; ++readers) reader = std::make_unique<CurrentSnapshot::Reader>(sets.current);
+      },
+      [&] {
+        self = kTwo;
+        sets.Put(1);
+        done = true;
+      },
+      std::vector<uint64_t>(10'000, 7));
+  EXPECT_LT(readers, 1'000);
 }
 
 // A mark is a plain store, which a reload may not see yet: it has to make threads meet when the new set stands, before it looks for marks.
