@@ -93,6 +93,23 @@ TEST(Denials, B195TheLastUnitIsAllowed) {
   EXPECT_EQ(AskFor(f, 3).source, Source::kExact) << "its wait is not known";
 }
 
+TEST(Denials, B195TheLastUnitIsAllowedOfSeveralLimitsToo) {
+  Fixture f(R"(
+rules:
+  - name: api
+    path: /
+    local_tier: denials
+    limits:
+      - {name: a, scope: user, algorithm: fixed_window, limit: 10, window: 10s}
+      - {name: b, scope: global, algorithm: fixed_window, limit: 10, window: 10s}
+)",
+            Store::kRemote);
+  EXPECT_TRUE(AskFor(f, 9).allowed);
+  EXPECT_FALSE(AskFor(f, 2).allowed);
+  EXPECT_EQ(AskFor(f, 2).source, Source::kCachedDenial);
+  EXPECT_TRUE(AskFor(f, 1).allowed);
+}
+
 TEST(Denials, WhatNeverFitsIsNotKept) {
   Fixture f(OneRule("token_bucket"), Store::kRemote);
   for (int i = 0; i < 3; ++i) {
@@ -241,9 +258,34 @@ TEST(Denials, AStoreWithAClockOfItsOwn) {
   request.identity.user = "u";
   request.now_ns = 1;
   EXPECT_EQ(f.Ask(request).retry_after_ns, 6 * kSecond) << "what the caller thinks of the time does not matter";
-  f.now += 6 * kSecond;
+  f.now -= 10 * kSecond;
+  EXPECT_EQ(AskFor(f).source, Source::kExact) << "it came before that denial, by the only clock here";
+  f.now += 16 * kSecond;
   f.controls.own_clock += 10'000'000;
   EXPECT_TRUE(AskFor(f).allowed);
+}
+
+// Nothing would tell here when they end.
+TEST(Denials, AreNotKeptWhileTheClockFails) {
+  Fixture f(OneRule("fixed_window"), Store::kRemote);
+  f.controls.own_clock = 1'800'000'000'000'000;
+  f.now = UINT64_MAX;
+  Request request;
+  request.path = "/";
+  request.identity.user = "u";
+  request.now_ns = kStart;
+  for (int i = 0; i < 10; ++i) EXPECT_EQ(f.Ask(request).source, Source::kExact);
+}
+
+// Other processes may hand back what they have leased.
+TEST(Denials, BesideLeasesEndWithTheLifeOfALease) {
+  Fixture f("lease_life: 2s\n" + OneRule("fixed_window", 5, "leases"), Store::kRemote);
+  f.now -= f.now % (10 * kSecond);
+  Exhaust(f);
+  f.now += 2 * kSecond - 1000;
+  EXPECT_EQ(AskFor(f).source, Source::kCachedDenial);
+  f.now += 1000;
+  EXPECT_EQ(AskFor(f).source, Source::kExact);
 }
 
 TEST(Denials, GoOnWhileTheStoreFails) {

@@ -146,6 +146,16 @@ TEST(Leases, LiveForATenthOfTheWindowAtMost) {
   EXPECT_EQ(AskFor(f).source, Source::kExact);
 }
 
+TEST(Leases, AreNotForRequestsOfBefore) {
+  Fixture f(OneRule("fixed_window", 100'000), Store::kRemote);
+  Request request;
+  request.path = "/";
+  request.identity.user = "u";
+  request.now_ns = FirstLeased(f).now_ns - 1000;
+  EXPECT_EQ(f.Ask(request).source, Source::kExact);
+  EXPECT_EQ(AskFor(f).source, Source::kLeased);
+}
+
 TEST(Leases, AStoreWithAClockOfItsOwn) {
   Fixture f(OneRule("fixed_window", 100'000), Store::kRemote);
   f.controls.own_clock = 1'800'003'560'000'000;
