@@ -44,7 +44,10 @@ TEST(Leases, AHotKeyAsksTheStoreSeldom) {
   for (const char* algorithm : kLeased) {
     SCOPED_TRACE(algorithm);
     Fixture f(OneRule(algorithm, 1'000'000), Store::kRemote);
-    for (int i = 0; i < 20'000; ++i) ASSERT_TRUE(AskFor(f).allowed);
+    for (uint64_t i = 1; i <= 20'000; ++i) {
+      ASSERT_TRUE(AskFor(f).allowed);
+      ASSERT_LE(f.controls.spent, i + 10'000) << "no more is out than lease_units";
+    }
     EXPECT_LT(f.controls.calls, 20'000u / 50) << "at least fifty requests to a call";
     EXPECT_GE(f.controls.spent, 20'000u) << "whatever was admitted had been paid for";
     const MetricsSnapshot m = f.registry->Metrics(true);
@@ -270,6 +273,54 @@ void PayFor(Leases& leases, uint64_t key, std::chrono::steady_clock::time_point 
 uint64_t NextEnded(Leases& leases) {
   const std::unique_ptr<Lease> lease = leases.TakeEnded();
   return lease == nullptr ? 0 : lease->left;
+}
+
+TEST(Leases, ABlockThatIsDeniedIsAskedForAgainALifeLater) {
+  Leases leases;
+  Numbers numbers;
+  numbers.capacity = 1'000;
+  Charge charge;
+  charge.cost = 1;
+  charge.numbers = &numbers;
+  const LeaseTerms terms{100, 1'000'000};
+  const auto asks_for_a_block = [&](Micros now) {
+    for (int i = 0; i < 10; ++i) {
+      if (leases.Take({1, 1}, terms, {now, now}, {&charge, 1}).way == Leases::Turn::Way::kPay) return true;
+    }
+    return false;
+  };
+  ASSERT_TRUE(asks_for_a_block(1));
+  leases.NotPaid({1, 1}, terms, {1, 1});
+  EXPECT_FALSE(asks_for_a_block(1));
+  EXPECT_FALSE(asks_for_a_block(1'000'000));
+  EXPECT_TRUE(asks_for_a_block(1'000'001));
+}
+
+TEST(Leases, NoKeyTakesThePlaceOfABlockThatIsOut) {
+  Leases leases;
+  // Keys of one set, in which eight have room: one of them is still being paid for, the others have a block.
+  const auto key_of = [](uint64_t n) { return Hash128{n, 7}; };
+  Numbers numbers;
+  numbers.capacity = 1'000;
+  Charge charge;
+  charge.cost = 1;
+  charge.numbers = &numbers;
+  const auto take = [&](uint64_t n) { return leases.Take(key_of(n), {100, 1'000'000}, {n, n}, {&charge, 1}).way; };
+  for (uint64_t n = 1; n <= 8; ++n) {
+    int asked = 0;
+    while (take(n) != Leases::Turn::Way::kPay) ASSERT_LT(++asked, 10);
+    if (n == 5) continue;
+    auto lease = std::make_unique<Lease>();
+    lease->left = n;
+    lease->until = 1'000;
+    lease->count = 1;
+    lease->charges[0] = charge;
+    leases.Paid(key_of(n), std::move(lease));
+  }
+  for (int i = 0; i < 20; ++i) EXPECT_EQ(take(9), Leases::Turn::Way::kAsk);
+  for (uint64_t n = 1; n <= 8; ++n)
+    EXPECT_EQ(take(n), n == 5 ? Leases::Turn::Way::kAsk : Leases::Turn::Way::kTaken) << n;
+  EXPECT_EQ(leases.out(), 7u);
 }
 
 TEST(Leases, EndInTheOrderOfTheirEndsWhateverWasPaidFirst) {
