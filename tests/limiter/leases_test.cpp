@@ -71,16 +71,25 @@ TEST(Leases, TellWhatIsKnown) {
   EXPECT_EQ(second.cost, 1);
 }
 
+TEST(Leases, EachAnswerTellsWhatIsLeft) {
+  Fixture f(OneRule("fixed_window", 10'000), Store::kRemote);
+  for (uint64_t i = 1; i <= 2'000; ++i) ASSERT_EQ(AskFor(f).remaining, 10'000 - i) << i;
+}
+
 TEST(Leases, SmallLimitsQueuesAndShadowsAreNotLeased) {
   for (const std::string& text :
        {OneRule("token_bucket", 30), OneRule("leaky_bucket"), OneRule("token_bucket", 10'000, "50ms"),
         OneRule("token_bucket", 10'000, "1h", "instances: 5000\n"),
         std::string("rules:\n  - name: api\n    path: /\n    local_tier: leases\n    limits:\n      - {name: a, scope: "
                     "user, limit: 9000, window: 1h}\n      - {name: b, scope: user, limit: 9000, window: 1h, shadow: "
-                    "true}\n")}) {
+                    "true}\n"),
+        // A block could not be counted down by what each of the two costs.
+        std::string("match: all\nrules:\n  - {name: a, path: /, scope: user, limit: 9000, window: 1h, cost: 1, "
+                    "local_tier: leases}\n  - {name: b, path: /b, scope: user, limit: 9000, window: 1h, cost: 3, "
+                    "local_tier: leases}\n")}) {
     SCOPED_TRACE(text);
     Fixture f(text, Store::kRemote);
-    for (int i = 0; i < 25; ++i) EXPECT_EQ(AskFor(f).source, Source::kExact);
+    for (int i = 0; i < 25; ++i) EXPECT_EQ(f.Ask("GET", "/b", "u").source, Source::kExact);
   }
 }
 

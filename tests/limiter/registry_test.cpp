@@ -2,6 +2,8 @@
 #include <gtest/gtest.h>
 
 #include <fstream>
+#include <set>
+#include <utility>
 
 #include "report/header_text.hpp"
 #include "tests/limiter/support.hpp"
@@ -489,6 +491,67 @@ TEST(Batch, ManyThatHaveTooManyLimitsAreRefusedEach) {
       EXPECT_EQ(out[i].status, Status::kUnsupported);
     }
   }
+}
+
+/// Notes which keys are announced, and which are decided on without.
+class AnnouncedStorage final : public Storage {
+ public:
+  struct Notes {
+    std::set<std::pair<uint64_t, uint64_t>> announced;
+    size_t decided = 0;
+    size_t unannounced = 0;
+    void Decided(const Hash128& key) {
+      ++decided;
+      unannounced += !announced.contains({key.low, key.high});
+    }
+  };
+  explicit AnnouncedStorage(Notes& notes) : notes_(notes) {}
+  Status Apply(Operation& operation) noexcept override {
+    for (const Charge& charge : operation.charges) notes_.Decided(charge.key);
+    return inner_->Apply(operation);
+  }
+  Status SpendSingle(const SingleCharge& single, Micros now, Outcome& outcome) noexcept override {
+    notes_.Decided(single.key);
+    return inner_->SpendSingle(single, now, outcome);
+  }
+  void Prefetch(std::span<const Hash128> keys) const noexcept override {
+    for (const Hash128& key : keys) notes_.announced.insert({key.low, key.high});
+  }
+  Status EvictIdle(Micros cutoff, uint64_t& evicted) noexcept override { return inner_->EvictIdle(cutoff, evicted); }
+  Status KeyCount(uint64_t& keys) noexcept override { return inner_->KeyCount(keys); }
+  bool is_local() const noexcept override { return true; }
+
+ private:
+  Notes& notes_;
+  const std::unique_ptr<Storage> inner_ = MakeMemoryStorage({});
+};
+
+// So that their lines come while the first ones are decided.
+TEST(Batch, EveryKeyIsAnnouncedBeforeItIsDecided) {
+  AnnouncedStorage::Notes notes;
+  Registry::Options options;
+  options.rules = Rules(R"(
+rules:
+  - {name: one, path: /one, scope: user, limit: 5, window: 1s}
+  - name: two
+    path: /two
+    limits:
+      - {name: a, scope: user, limit: 5, window: 1s}
+      - {name: b, scope: user, limit: 5, window: 1m}
+)");
+  options.storage = std::make_unique<AnnouncedStorage>(notes);
+  const auto registry = Registry::Create(std::move(options));
+  std::vector<std::string> users;
+  for (int i = 0; i < 100; ++i) users.push_back("u" + std::to_string(i));
+  std::vector<Request> requests(users.size());
+  for (size_t i = 0; i < requests.size(); ++i) {
+    requests[i].path = i % 3 == 0 ? "/two" : "/one";
+    requests[i].identity.user = users[i];
+  }
+  std::vector<Decision> out(requests.size());
+  registry->AllowMany(requests, out);
+  EXPECT_EQ(notes.decided, 134u);
+  EXPECT_EQ(notes.unannounced, 0u);
 }
 
 TEST(Batch, AnswersInOrderAndOneBadRequestHoldsUpNoOther) {
