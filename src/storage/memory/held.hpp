@@ -48,6 +48,17 @@ inline void WriteHeld(Table& table, const HeldState& held, const Numbers& number
   if (held.lead.at_limit() && !at_limit) table.NoteBelowLimit(&line);
 }
 
+/// Field by field: a copy of the whole would make the compiler keep `decided` in memory, and wait for bytes that it has just written.
+inline void Tell(const Outcome& decided, Outcome& outcome) noexcept {
+  outcome.allowed = decided.allowed;
+  outcome.never_fits = decided.never_fits;
+  outcome.changed = decided.changed;
+  outcome.remaining = decided.remaining;
+  outcome.retry_at = decided.retry_at;
+  outcome.reset_at = decided.reset_at;
+  outcome.delay = decided.delay;
+}
+
 /// One limit, to spend; `kStep` is its algorithm's. False: the long way.
 template <auto kStep>
 bool SpendHeld(Table& table, const SingleCharge& charge, Micros now, Outcome& outcome) noexcept {
@@ -60,7 +71,7 @@ bool SpendHeld(Table& table, const SingleCharge& charge, Micros now, Outcome& ou
     if (way == Way::kAgain) continue;
     State state = held.state;
     const Outcome decided = kStep(numbers, state, tick, charge.cost, Spend::kYes);
-    outcome = decided;
+    Tell(decided, outcome);
     if (!decided.changed) return true;
     Line& line = *held.place.line;
     if (!line.TryLock(held.place.header)) continue;
