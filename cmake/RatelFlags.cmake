@@ -22,6 +22,11 @@ if(PROJECT_IS_TOP_LEVEL)
   endif()
 endif()
 
+# Two words that were just written one by one are not to be read back as one vector: that waits until both are in the cache, as long as a dozen
+# additions, and GCC 12 does it with every Hash128 that it has in two registers.
+target_compile_options(ratel_flags INTERFACE
+  $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-fno-tree-slp-vectorize>)
+
 if(RATEL_SANITIZE)
   target_compile_options(ratel_flags INTERFACE
     -fsanitize=${RATEL_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)

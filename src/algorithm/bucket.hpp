@@ -31,7 +31,8 @@ inline Level LevelAt(const Numbers& numbers, const State& state, Tick now) noexc
   if (state.expiry <= now) return {now, 0, false};
   const uint64_t left = state.expiry - now;
   const uint64_t whole = numbers.per_refill.Ceil(state.value);
-  if (left <= whole) return {now, state.value - (whole - left) * numbers.refill, false};
+  if (left <= whole) [[likely]]
+    return {now, state.value - (whole - left) * numbers.refill, false};
   const uint64_t ahead = left - whole;
   if (ahead > numbers.window) return {now, state.value, true};
   return {now + ahead, state.value, false};
@@ -51,14 +52,17 @@ inline Outcome StepBucket(const Numbers& numbers, State& state, Tick now, uint64
   const bool spending = spend == Spend::kYes;
   Outcome outcome;
   outcome.never_fits = cost > numbers.capacity;
-  if (!outcome.never_fits) {
+  if (!outcome.never_fits) [[likely]] {
     const uint64_t after = level.debt + cost * numbers.unit;
     outcome.allowed = after <= numbers.full;
-    if (outcome.allowed) {
+    if (outcome.allowed) [[likely]] {
       if constexpr (kWithDelay) outcome.delay = numbers.per_refill.Ceil(level.debt);
       if (spending) {
+        // What FinishBucket makes of it, as a cost is at least one and what is admitted fits.
         outcome.changed = true;
-        FinishBucket(numbers, {level.at, after, false}, now, state, outcome);
+        outcome.reset_at = level.at + numbers.per_refill.Ceil(after);
+        outcome.remaining = numbers.per_unit.Floor(numbers.full - after);
+        state = {outcome.reset_at, after};
         return outcome;
       }
     } else {

@@ -92,6 +92,8 @@ class TotalCounters {
   /// Throws std::bad_alloc.
   TotalCounters() : set_(block_.At(0)) {}
   void Add(TotalCount field, uint64_t amount = 1) noexcept { set_.Add(field, amount); }
+  /// The same when the calling thread's slot is known.
+  void Add(ThreadSlot slot, TotalCount field) noexcept { set_.Add(slot, field); }
   uint64_t Sum(TotalCount field) const noexcept { return set_.Sum(field); }
 
  private:

@@ -183,37 +183,39 @@ void Registry::Impl::NoteStore(Status status) noexcept {
 
 Status Registry::Allow(const Request& request, Decision& out) noexcept {
   if (const Status status = CheckRequest(request); status != Status::kOk) return Refuse(status, out);
-  const uint64_t now_ns = impl_->NowNs(request.now_ns);
+  Impl& impl = *impl_;
+  const uint64_t now_ns = impl.NowNs(request.now_ns);
   if (!IsValidInstant(now_ns)) return Refuse(Status::kInvalidArgument, out);
-  if (impl_->local) {
-    const CurrentSnapshot::Reader snapshot(impl_->current);
+  if (impl.local) {
+    const CurrentSnapshot::Reader snapshot(impl.current);
     MatchedRules rules;
     if (const Status status = FindRules(*snapshot, request, rules); status != Status::kOk) return Refuse(status, out);
     if (const CompiledRule* rule = SingleOf(*snapshot, rules)) {
-      const SingleKey key = SingleKeyOf(rule->limits[0], *snapshot, impl_->hasher, request.identity);
-      return impl_->DecideSingle(snapshot, *rule, key, request.cost, now_ns, out);
+      const SingleKey key = SingleKeyOf(rule->limits[0], *snapshot, impl.hasher, request.identity);
+      return impl.DecideSingle(snapshot, *rule, key, request.cost, now_ns, out);
     }
-    return impl_->DecideFound(*snapshot, rules, request, now_ns, Mode::kSpend, out);
+    return impl.DecideFound(*snapshot, rules, request, now_ns, Mode::kSpend, out);
   }
-  const Status status = impl_->Decide(*impl_->current.Keep(), request, now_ns, Mode::kSpend, out);
-  impl_->errands->Lend();
+  const Status status = impl.Decide(*impl.current.Keep(), request, now_ns, Mode::kSpend, out);
+  impl.errands->Lend();
   return status;
 }
 
 Status Registry::AllowRule(uint32_t rule, std::string_view key, int64_t cost, uint64_t now_ns, Decision& out) noexcept {
   if (rule == 0) return Refuse(Status::kNotFound, out);
-  if (impl_->local && IsValidCost(cost)) {
-    const uint64_t instant = impl_->NowNs(now_ns);
+  Impl& impl = *impl_;
+  if (impl.local && IsValidCost(cost)) {
+    const uint64_t instant = impl.NowNs(now_ns);
     if (!IsValidInstant(instant)) return Refuse(Status::kInvalidArgument, out);
-    const CurrentSnapshot::Reader snapshot(impl_->current);
+    const CurrentSnapshot::Reader snapshot(impl.current);
     const CompiledRule* compiled = snapshot->ById(rule);
     if (compiled == nullptr) return Refuse(Status::kNotFound, out);
-    if (compiled->single) {
+    if (compiled->single) [[likely]] {
       const CompiledLimit& limit = compiled->limits[0];
       const SingleKey single = limit.plain_kind != 0 && !key.empty()
-                                   ? PlainSingleKey(limit, impl_->hasher, key)
-                                   : AnySingleKey(limit, *snapshot, impl_->hasher, Identity::OfKey(key));
-      return impl_->DecideSingle(snapshot, *compiled, single, cost, instant, out);
+                                   ? PlainSingleKey(limit, impl.hasher, key)
+                                   : AnySingleKey(limit, *snapshot, impl.hasher, Identity::OfKey(key));
+      return impl.DecideSingle(snapshot, *compiled, single, cost, instant, out);
     }
     now_ns = instant;
   }

@@ -26,12 +26,14 @@ struct Whole {
   Tally tally;
 };
 
-/// A request of the short way, or another.
+/// A request of the short way, or another. The key is kept once, in a row with all others: what is written word by word is not read back at once as a whole.
 struct PendingHere {
-  size_t index = 0;
-  const Whole* whole = nullptr;  ///< unless it is of the short way
+  size_t index;
+  const Whole* whole;  ///< unless it is of the short way; what follows is for that one
   const CompiledRule* rule = nullptr;
-  SingleKey key;
+  const VersionedNumbers* numbers = nullptr;
+  size_t key = 0;
+  bool unknown_client = false;
 };
 
 struct PendingThere {
@@ -87,11 +89,9 @@ void Registry::Impl::AllowManyHere(std::span<const Request> requests, uint64_t c
         continue;
       }
       if (rule != nullptr) {
-        PendingHere& item = pending.Add();
-        item.index = next;
-        item.rule = rule;
-        item.key = SingleKeyOf(rule->limits[0], *snapshot, hasher, request.identity);
-        keys.Add(item.key.key);
+        const SingleKey key = SingleKeyOf(rule->limits[0], *snapshot, hasher, request.identity);
+        pending.Add(next, nullptr, rule, key.numbers, keys.size(), key.unknown_client);
+        keys.Add(key.key);
         continue;
       }
       answer = Blank(*snapshot, InstantOf(request, clock_ns), rules, request);
@@ -110,9 +110,7 @@ void Registry::Impl::AllowManyHere(std::span<const Request> requests, uint64_t c
       }
       whole.count = buffer.size() - whole.first;
       for (const Charge& charge : buffer.charges.From(whole.first)) keys.Add(charge.key);
-      PendingHere& item = pending.Add();
-      item.index = next;
-      item.whole = &whole;
+      pending.Add(next, &whole);
     }
     storage->Prefetch(keys.From(0));
     for (const PendingHere& item : pending) {
@@ -124,7 +122,8 @@ void Registry::Impl::AllowManyHere(std::span<const Request> requests, uint64_t c
         Finish(*snapshot, whole.rules, buffer, whole.first, operation, storage->Apply(operation), whole.tally, answer);
         continue;
       }
-      DecideSingle(snapshot, *item.rule, item.key, requests[item.index].cost, now_ns, answer);
+      const SingleKey key{item.numbers, keys[item.key], item.unknown_client};
+      DecideSingle(snapshot, *item.rule, key, requests[item.index].cost, now_ns, answer);
     }
   }
 }

@@ -119,9 +119,7 @@ inline uint64_t NanosUntil(Tick tick, const Numbers& numbers, Micros now) noexce
 inline void TellLimit(const Outcome& outcome, const Numbers& numbers, const CompiledLimit& limit, Micros now,
                       Decision& out) noexcept {
   out.limit_id = limit.id;
-  out.limit = numbers.spec.limit;
-  out.window_ns = numbers.spec.window * 1000;
-  out.capacity = numbers.capacity;
+  TellNumbers(numbers, out);
   out.remaining = outcome.remaining;
   out.reset_after_ns = NanosUntil(outcome.reset_at, numbers, now);
 }

@@ -95,6 +95,13 @@ void Snapshot::CompileRule(const Rule& rule, Book& book) {
   }
   compiled.enforced = std::ranges::any_of(compiled.limits, [](const CompiledLimit& limit) { return !limit.shadow; });
   compiled.single = compiled.limits.size() == 1 && !compiled.limits[0].shadow;
+  if (compiled.single) {
+    compiled.answer.rule = compiled.id;
+    compiled.answer.generation = generation_;
+    compiled.answer.limit_count = 1;
+    compiled.answer.limit_id = compiled.limits[0].id;
+    TellNumbers(compiled.limits[0].base.numbers, compiled.answer);
+  }
   ids_.emplace(rule.name, compiled.id);
   rules_.push_back(std::move(compiled));
   if (by_id_.size() <= rules_.back().id) by_id_.resize(rules_.back().id + 1);

@@ -11,6 +11,7 @@
 
 #include "core/hash.hpp"
 #include "limiter/book.hpp"
+#include "report/decision.hpp"
 #include "rules/matcher.hpp"
 #include "rules/rule.hpp"
 #include "rules/shared_scope.hpp"
@@ -25,6 +26,13 @@ struct VersionedNumbers {
   uint16_t version = 0;
   uint16_t local_version = 0;
 };
+
+/// What an answer says about the numbers that it was decided under.
+inline void TellNumbers(const Numbers& numbers, Decision& out) noexcept {
+  out.limit = numbers.spec.limit;
+  out.window_ns = numbers.spec.window * 1000;
+  out.capacity = numbers.capacity;
+}
 
 struct TextHash {
   using is_transparent = void;
@@ -58,6 +66,7 @@ struct CompiledRule {
   SharedScope shared;     ///< what Charge::group is made from, unless it is each limit's own affair
   bool enforced = false;  ///< some limit is no shadow
   bool single = false;    ///< exactly one limit, and it is no shadow: the short way is open
+  Decision answer;        ///< of the short way, under the limit's base numbers: what does not depend on the request
 };
 
 class Snapshot : public std::enable_shared_from_this<Snapshot> {

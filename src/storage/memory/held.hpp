@@ -33,11 +33,15 @@ template <class AnyCharge>
 Way ReadHeld(const Table& table, const AnyCharge& charge, HeldState& held) noexcept {
   held.place = table.Find(Tag::Of(charge.key));
   const auto& [line, slot, header] = held.place;
-  if (line == nullptr || Line::NumbersOf(header, slot) != charge.version) return Way::kLong;
+  if (line == nullptr || Line::NumbersOf(header, slot) != charge.version) [[unlikely]]
+    return Way::kLong;
   held.lead = line->ReadLead(slot);
   held.state = {held.lead.expiry(), line->ReadValue(slot)};
-  if (!line->Unchanged(header)) return Way::kAgain;
-  return held.lead.blank() ? Way::kLong : Way::kDone;
+  if (!line->Unchanged(header)) [[unlikely]]
+    return Way::kAgain;
+  if (held.lead.blank()) [[unlikely]]
+    return Way::kLong;
+  return Way::kDone;
 }
 
 /// Writes a state over what was held; the line is locked.
@@ -45,7 +49,8 @@ inline void WriteHeld(Table& table, const HeldState& held, const Numbers& number
                       bool at_limit) noexcept {
   Line& line = *held.place.line;
   line.WriteState(held.place.slot, Lead::Of(state.expiry, numbers.tick_exponent, at_limit, false, false), state.value);
-  if (held.lead.at_limit() && !at_limit) table.NoteBelowLimit(&line);
+  if (held.lead.at_limit() && !at_limit) [[unlikely]]
+    table.NoteBelowLimit(&line);
 }
 
 /// Field by field: a copy of the whole would make the compiler keep `decided` in memory, and wait for bytes that it has just written.
@@ -67,14 +72,17 @@ bool SpendHeld(Table& table, const SingleCharge& charge, Micros now, Outcome& ou
   for (;;) {
     HeldState held;
     const Way way = ReadHeld(table, charge, held);
-    if (way == Way::kLong) return false;
-    if (way == Way::kAgain) continue;
+    if (way == Way::kLong) [[unlikely]]
+      return false;
+    if (way == Way::kAgain) [[unlikely]]
+      continue;
     State state = held.state;
     const Outcome decided = kStep(numbers, state, tick, charge.cost, Spend::kYes);
     Tell(decided, outcome);
     if (!decided.changed) return true;
     Line& line = *held.place.line;
-    if (!line.TryLock(held.place.header)) continue;
+    if (!line.TryLock(held.place.header)) [[unlikely]]
+      continue;
     WriteHeld(table, held, numbers, state, decided.remaining == 0);
     line.Unlock(held.place.header);
     return true;
