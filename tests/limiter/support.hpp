@@ -50,6 +50,13 @@ inline RuleSet Rules(std::string_view text) {
   return builder.rules();
 }
 
+enum class Store : uint8_t {
+  kEmbedded,
+  kRemote,
+  kNameless,  ///< remote, and keys are all that it wants: a batch goes to it as one
+  kHost,
+};
+
 /// A store that fails on demand, in front of the embedded one.
 class FailingStorage final : public Storage {
  public:
@@ -66,8 +73,7 @@ class FailingStorage final : public Storage {
     std::set<std::thread::id> askers;
   };
 
-  explicit FailingStorage(Controls& controls, bool is_host = false)
-      : controls_(controls), is_host_(is_host), inner_(MakeMemoryStorage({})) {}
+  FailingStorage(Controls& controls, Store store) : controls_(controls), store_(store), inner_(MakeMemoryStorage({})) {}
   Status Apply(Operation& operation) noexcept override {
     ++controls_.calls;
     {
@@ -86,26 +92,25 @@ class FailingStorage final : public Storage {
   }
   Status EvictIdle(Micros cutoff, uint64_t& evicted) noexcept override { return inner_->EvictIdle(cutoff, evicted); }
   Status KeyCount(uint64_t& keys) noexcept override { return inner_->KeyCount(keys); }
-  bool wants_names() const noexcept override { return true; }
-  bool runs_host_code() const noexcept override { return is_host_; }
+  bool wants_names() const noexcept override { return store_ != Store::kNameless; }
+  bool runs_host_code() const noexcept override { return store_ == Store::kHost; }
 
  private:
   Controls& controls_;
-  const bool is_host_;
+  const Store store_;
   std::unique_ptr<Storage> inner_;
 };
-
-enum class Store : uint8_t { kEmbedded, kRemote, kHost };
 
 struct Fixture {
   explicit Fixture(std::string_view text, Store store = Store::kEmbedded) {
     Registry::Options options;
     options.rules = Rules(text);
     options.clock = std::make_unique<FakeClock>(now);
+    options.hasher = KeyedHasher::FromSecret("which idle keys go first is the same in every run");
     if (store == Store::kEmbedded) {
       options.storage = MakeMemoryStorage({});
     } else {
-      options.storage = std::make_unique<FailingStorage>(controls, store == Store::kHost);
+      options.storage = std::make_unique<FailingStorage>(controls, store);
       options.fallback = MakeMemoryStorage({});
     }
     registry = Registry::Create(std::move(options));
