@@ -122,6 +122,22 @@ TEST(Batch, AnswersAndCountsAsOneAfterTheOther) {
   }
 }
 
+TEST(Batch, WhatTheStoreCannotTellOfOneIsNoMatterToTheOthers) {
+  for (const Store store : {Store::kRemote, Store::kNameless}) {
+    Fixture f("rules:\n  - {name: api, path: /, scope: user, limit: 100, window: 1s, on_store_error: open}\n", store);
+    f.failing = true;
+    f.controls.spends_in_spite = 3;
+    std::vector<Request> requests(100);
+    for (size_t i = 0; i < requests.size(); ++i) {
+      requests[i].path = "/";
+      requests[i].cost = i % 5 == 0 ? 3 : 1;
+    }
+    std::vector<Decision> out(requests.size());
+    f.registry->AllowMany(requests, out);
+    for (size_t i = 0; i < out.size(); ++i) EXPECT_EQ(out[i].source, i % 5 == 0 ? Source::kExact : Source::kFailOpen);
+  }
+}
+
 /// Where errands run on the host's threads alone, whoever only ever asks in batches lends one as well.
 TEST(Batch, LendsItsThreadToErrands) {
   Fixture f(

@@ -160,22 +160,51 @@ TEST(Denials, OthersKeysAndCallersAreNotConcerned) {
 }
 
 TEST(Denials, BatchesAndAsynchronousOnesToo) {
-  Fixture f(OneRule("fixed_window"), Store::kRemote);
-  Exhaust(f);
-  Request request;
-  request.path = "/";
-  request.identity.user = "u";
-  const std::vector<Request> requests(3, request);
-  std::vector<Decision> out(3);
-  const uint64_t calls = f.controls.calls;
-  f.registry->AllowMany(requests, out);
-  for (const Decision& d : out) EXPECT_EQ(d.source, Source::kCachedDenial);
-  Decision later;
-  ASSERT_EQ(f.registry->AllowAsync(
-                request, [](void* user, const Decision& d) { *static_cast<Decision*>(user) = d; }, &later),
-            Status::kOk);
-  EXPECT_EQ(later.source, Source::kCachedDenial);
-  EXPECT_EQ(f.controls.calls, calls);
+  for (const Store store : {Store::kRemote, Store::kNameless}) {
+    Fixture f(OneRule("fixed_window"), store);
+    Exhaust(f);
+    Request request;
+    request.path = "/";
+    request.identity.user = "u";
+    const std::vector<Request> requests(3, request);
+    std::vector<Decision> out(3);
+    const uint64_t calls = f.controls.calls;
+    f.registry->AllowMany(requests, out);
+    for (const Decision& d : out) EXPECT_EQ(d.source, Source::kCachedDenial);
+    Decision later;
+    ASSERT_EQ(f.registry->AllowAsync(
+                  request, [](void* user, const Decision& d) { *static_cast<Decision*>(user) = d; }, &later),
+              Status::kOk);
+    EXPECT_EQ(later.source, Source::kCachedDenial);
+    EXPECT_EQ(f.controls.calls, calls);
+  }
+}
+
+TEST(Denials, OfABatchAreKeptAndTakeNoPlaceInTheNext) {
+  for (const Store store : {Store::kRemote, Store::kNameless}) {
+    Fixture f(
+        "rules:\n  - {name: a, path: /a, scope: user, limit: 50, window: 10s}\n  - {name: b, path: /b, scope: user, "
+        "algorithm: fixed_window, limit: 5, window: 10s, local_tier: denials}\n",
+        store);
+    Request request;
+    request.path = "/b";
+    request.identity.user = "u";
+    std::vector<Request> requests(10, request);
+    std::vector<Decision> out(10);
+    f.registry->AllowMany(requests, out);
+    EXPECT_EQ(f.Ask(request).source, Source::kCachedDenial);
+    requests.resize(100, request);
+    requests[0].path = "/a";
+    out.resize(100);
+    const uint64_t batches = f.controls.batches;
+    f.registry->AllowMany(requests, out);
+    EXPECT_EQ(f.controls.batches, batches + (store == Store::kNameless));
+    EXPECT_EQ(f.registry->RuleName(out[0].rule), "a");
+    for (size_t i = 1; i < out.size(); ++i) {
+      EXPECT_EQ(out[i].source, Source::kCachedDenial);
+      EXPECT_EQ(f.registry->RuleName(out[i].rule), "b");
+    }
+  }
 }
 
 // B234.

@@ -29,20 +29,23 @@ std::vector<Decision> ByEachWay(Fixture& f, const Request& request) {
 }
 
 TEST(IdempotencyId, NoDenialIsRepeatedForIt) {
-  Fixture f(
-      "rules:\n  - {name: api, path: /, scope: user, algorithm: fixed_window, limit: 3, window: 1h, local_tier: "
-      "denials}\n",
-      Store::kRemote);
-  while (f.Ask(As("")).allowed) {
+  for (const Store store : {Store::kRemote, Store::kNameless}) {
+    Fixture f(
+        "rules:\n  - {name: api, path: /, scope: user, algorithm: fixed_window, limit: 3, window: 1h, local_tier: "
+        "denials}\n",
+        store);
+    while (f.Ask(As("")).allowed) {
+    }
+    for (const Decision& answer : ByEachWay(f, As(""))) EXPECT_EQ(answer.source, Source::kCachedDenial);
+    const uint64_t calls = f.controls.calls;
+    for (const Decision& answer : ByEachWay(f, As("id"))) {
+      EXPECT_FALSE(answer.allowed);
+      EXPECT_EQ(answer.source, Source::kExact);
+    }
+    EXPECT_EQ(f.controls.calls, calls + 3);
+    EXPECT_EQ(f.controls.with_id, 3u);
+    for (const Decision& answer : ByEachWay(f, As(""))) EXPECT_EQ(answer.source, Source::kCachedDenial);
   }
-  for (const Decision& answer : ByEachWay(f, As(""))) EXPECT_EQ(answer.source, Source::kCachedDenial);
-  const uint64_t calls = f.controls.calls;
-  for (const Decision& answer : ByEachWay(f, As("id"))) {
-    EXPECT_FALSE(answer.allowed);
-    EXPECT_EQ(answer.source, Source::kExact);
-  }
-  EXPECT_EQ(f.controls.calls, calls + 3);
-  for (const Decision& answer : ByEachWay(f, As(""))) EXPECT_EQ(answer.source, Source::kCachedDenial);
 }
 
 TEST(IdempotencyId, TheStoreMayKnowBetterThanADenial) {
@@ -58,20 +61,22 @@ TEST(IdempotencyId, TheStoreMayKnowBetterThanADenial) {
 }
 
 TEST(IdempotencyId, NoLeaseAdmitsItAndNoBlockIsPaidForIt) {
-  Fixture f(
-      "lease_life: 1m\nrules:\n  - {name: api, path: /, scope: user, algorithm: fixed_window, limit: 10000, window: "
-      "1h, "
-      "local_tier: leases}\n",
-      Store::kRemote);
-  for (int i = 0; i < 50; ++i) {
-    const uint64_t spent = f.controls.spent;
+  for (const Store store : {Store::kRemote, Store::kNameless}) {
+    Fixture f(
+        "lease_life: 1m\nrules:\n  - {name: api, path: /, scope: user, algorithm: fixed_window, limit: 10000, window: "
+        "1h, "
+        "local_tier: leases}\n",
+        store);
+    for (int i = 0; i < 50; ++i) {
+      const uint64_t spent = f.controls.spent;
+      for (const Decision& answer : ByEachWay(f, As("id"))) EXPECT_EQ(answer.source, Source::kExact);
+      EXPECT_EQ(f.controls.spent, spent + 3) << "one unit each, however hot";
+    }
+    int asked = 0;
+    while (f.Ask(As("")).source != Source::kLeased) ASSERT_LT(++asked, 50);
     for (const Decision& answer : ByEachWay(f, As("id"))) EXPECT_EQ(answer.source, Source::kExact);
-    EXPECT_EQ(f.controls.spent, spent + 3) << "one unit each, however hot";
+    EXPECT_EQ(f.Ask(As("")).source, Source::kLeased) << "the block is still there for others";
   }
-  int asked = 0;
-  while (f.Ask(As("")).source != Source::kLeased) ASSERT_LT(++asked, 50);
-  for (const Decision& answer : ByEachWay(f, As("id"))) EXPECT_EQ(answer.source, Source::kExact);
-  EXPECT_EQ(f.Ask(As("")).source, Source::kLeased) << "the block is still there for others";
 }
 
 }  // namespace

@@ -218,29 +218,31 @@ rules:
 }
 
 TEST(Leases, BatchesAndAsynchronousOnesToo) {
-  Fixture f(OneRule("fixed_window", 100'000), Store::kRemote);
-  Request request;
-  request.path = "/";
-  request.identity.user = "u";
-  std::vector<Request> requests(500, request);
-  std::vector<Decision> out(500);
-  f.registry->AllowMany(requests, out);
-  size_t leased = 0;
-  for (const Decision& d : out) {
-    EXPECT_TRUE(d.allowed);
-    leased += d.source == Source::kLeased;
+  for (const Store store : {Store::kRemote, Store::kNameless}) {
+    Fixture f(OneRule("fixed_window", 100'000), store);
+    Request request;
+    request.path = "/";
+    request.identity.user = "u";
+    std::vector<Request> requests(500, request);
+    std::vector<Decision> out(500);
+    f.registry->AllowMany(requests, out);
+    size_t leased = 0;
+    for (const Decision& d : out) {
+      EXPECT_TRUE(d.allowed);
+      leased += d.source == Source::kLeased;
+    }
+    EXPECT_GT(leased, 300u);
+    for (int i = 0; i < 500; ++i) {
+      Decision later;
+      ASSERT_EQ(f.registry->AllowAsync(
+                    request, [](void* user, const Decision& d) { *static_cast<Decision*>(user) = d; }, &later),
+                Status::kOk);
+      EXPECT_TRUE(later.allowed);
+      leased += later.source == Source::kLeased;
+    }
+    EXPECT_GT(leased, 700u);
+    EXPECT_EQ(f.registry->Metrics(false).allowed, 1000u);
   }
-  EXPECT_GT(leased, 300u);
-  for (int i = 0; i < 500; ++i) {
-    Decision later;
-    ASSERT_EQ(f.registry->AllowAsync(
-                  request, [](void* user, const Decision& d) { *static_cast<Decision*>(user) = d; }, &later),
-              Status::kOk);
-    EXPECT_TRUE(later.allowed);
-    leased += later.source == Source::kLeased;
-  }
-  EXPECT_GT(leased, 700u);
-  EXPECT_EQ(f.registry->Metrics(false).allowed, 1000u);
 }
 
 TEST(Leases, AreUsedUpWhileTheStoreFailsAndThenTheShareDecides) {
@@ -255,6 +257,30 @@ TEST(Leases, AreUsedUpWhileTheStoreFailsAndThenTheShareDecides) {
     EXPECT_TRUE(fell_back || d.source == Source::kLeased);
   }
   EXPECT_TRUE(fell_back);
+}
+
+TEST(Leases, WhenTheStoreFailsAfterItDeniedABlockTheRuleDecides) {
+  for (const bool in_a_batch : {false, true}) {
+    SCOPED_TRACE(in_a_batch);
+    Fixture f(
+        "rules:\n  - {name: api, path: /, scope: user, algorithm: fixed_window, limit: 50, window: 1h, local_tier: "
+        "leases, on_store_error: open}\n",
+        Store::kNameless);
+    Request request;
+    request.path = "/";
+    request.identity.user = "u";
+    Decision d;
+    for (int i = 0; i < 100 && d.source != Source::kFailOpen; ++i) {
+      f.controls.last_answer = f.controls.calls + 1;
+      if (in_a_batch) {
+        f.registry->AllowMany({&request, 1}, {&d, 1});
+      } else {
+        d = f.Ask(request);
+      }
+    }
+    EXPECT_EQ(d.source, Source::kFailOpen);
+    f.controls.last_answer = UINT64_MAX;
+  }
 }
 
 /// Pays for a block of `key` that lives from `paid` for so long.

@@ -63,10 +63,13 @@ class FailingStorage final : public Storage {
   /// What tests turn and look at while the registry runs. It outlives the registry.
   struct Controls {
     std::atomic<bool> failing{false};
-    std::atomic<bool> losing_replies{false};   ///< of spends: carried out, and told as failed
-    std::atomic<uint64_t> spends_in_spite{0};  ///< a spend of this cost does not fail
-    std::atomic<Micros> own_clock{0};          ///< the store's instant, in place of the request's
+    std::atomic<bool> losing_replies{false};        ///< of spends: carried out, and told as failed
+    std::atomic<uint64_t> spends_in_spite{0};       ///< a spend of this cost does not fail
+    std::atomic<Micros> own_clock{0};               ///< the store's instant, in place of the request's
+    std::atomic<uint64_t> last_answer{UINT64_MAX};  ///< the call after which it fails
     std::atomic<uint64_t> calls{0};
+    std::atomic<uint64_t> batches{0};
+    std::atomic<uint64_t> with_id{0};      ///< calls with an idempotency id
     std::atomic<uint64_t> spent{0};        ///< units that were admitted, of all keys
     std::atomic<uint64_t> handed_back{0};  ///< units, by settles
     std::mutex mutex;
@@ -75,20 +78,25 @@ class FailingStorage final : public Storage {
 
   FailingStorage(Controls& controls, Store store) : controls_(controls), store_(store), inner_(MakeMemoryStorage({})) {}
   Status Apply(Operation& operation) noexcept override {
-    ++controls_.calls;
+    const uint64_t call = ++controls_.calls;
+    controls_.with_id += operation.id.has_value();
     {
       const std::lock_guard lock(controls_.mutex);
       controls_.askers.insert(std::this_thread::get_id());
     }
     const bool spends = operation.mode == Mode::kSpend;
     const bool in_spite = spends && operation.charges[0].cost == controls_.spends_in_spite;
-    if (controls_.failing && !in_spite) return Status::kStore;
+    if ((controls_.failing && !in_spite) || call > controls_.last_answer) return Status::kStore;
     if (controls_.own_clock != 0) operation.now = controls_.own_clock;
     const Status status = inner_->Apply(operation);
     if (spends && Admits(operation.charges)) controls_.spent += operation.charges[0].cost;
     if (operation.mode == Mode::kSettle && operation.actual < operation.charges[0].cost)
       controls_.handed_back += operation.charges[0].cost - operation.actual;
     return spends && controls_.losing_replies ? Status::kStore : status;
+  }
+  void ApplyMany(std::span<Operation> operations, std::span<Status> statuses) noexcept override {
+    ++controls_.batches;
+    Storage::ApplyMany(operations, statuses);
   }
   Status EvictIdle(Micros cutoff, uint64_t& evicted) noexcept override { return inner_->EvictIdle(cutoff, evicted); }
   Status KeyCount(uint64_t& keys) noexcept override { return inner_->KeyCount(keys); }
