@@ -400,6 +400,35 @@ static void a_refused_one_does_not_hold_up_the_others(void **state) {
   assert_int_equal(3, answers[5].remaining);
   assert_int_equal(RL_OK, rl_allow_many(registry, requests, 1, answers, NULL));
   assert_no_answer(&answers[0], RL_E_INVALID_ARGUMENT);
+  rl_metrics metrics = {sizeof metrics, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0};
+  assert_int_equal(RL_OK, rl_metrics_get(registry, &metrics, NULL));
+  assert_int_equal(2, metrics.requests);
+  rl_registry_destroy(registry);
+}
+
+static void many_that_fail_as_a_whole_leave_no_allowance(void **state) {
+  (void)state;
+  struct {
+    rl_decision now;
+    uint64_t tail[3];
+  } later[3];
+  rl_decision answers[3];
+  rl_registry *registry = registry_of(ORDERS);
+  memset(later, 0xAA, sizeof later);
+  memset(answers, 0xAA, sizeof answers);
+  later[0].now.struct_size = sizeof later[0];
+  answers[0].struct_size = sizeof answers[0];
+  assert_int_equal(RL_E_INVALID_ARGUMENT, rl_allow_many(registry, NULL, 3, answers, NULL));
+  assert_int_equal(RL_E_INVALID_ARGUMENT, rl_allow_many(registry, NULL, 3, &later[0].now, NULL));
+  for (int i = 0; i < 3; ++i) {
+    assert_no_answer(&answers[i], RL_E_INVALID_ARGUMENT);
+    assert_int_equal(sizeof later[i], later[i].now.struct_size);
+    assert_int_equal(RL_E_INVALID_ARGUMENT, later[i].now.status);
+    assert_int_equal(0, later[i].now.allowed);
+    for (int t = 0; t < 3; ++t) assert_int_equal(0, later[i].tail[t]);
+  }
+  /* Of none, nothing is touched. */
+  assert_int_equal(RL_E_INVALID_ARGUMENT, rl_allow_many(NULL, NULL, 0, (rl_decision *)(uintptr_t)1, NULL));
   rl_registry_destroy(registry);
 }
 
@@ -480,6 +509,41 @@ static void many_with_many_attributes(void **state) {
   rl_registry_destroy(registry);
 }
 
+/* From none to as many as there may be, so that they share the room of a chunk in all ways. */
+static void many_with_attributes_of_all_counts(void **state) {
+  (void)state;
+  static const char rules[] = "rules: [{name: t, path: /orders, scope: 'attribute:tenant', limit: 5, window: 1s}]";
+  rl_registry *together = registry_of(rules);
+  rl_registry *alone = registry_of(rules);
+  static rl_attribute attributes[MANY][64];
+  static rl_request requests[MANY];
+  static rl_decision answers[MANY];
+  char tenants[MANY][16];
+  uint32_t random = 1;
+  for (int i = 0; i < MANY; ++i) {
+    const rl_decision empty = RL_DECISION_INIT;
+    random = random * 1664525 + 1013904223;
+    const uint32_t count = i < 3 ? (i == 1 ? 1 : 64) : (random >> 16) % 65;
+    snprintf(tenants[i], sizeof tenants[i], "t%u", (random >> 8) % 20);
+    for (uint32_t n = 0; n < count; ++n) {
+      attributes[i][n].name = n + 1 == count ? BYTES("tenant") : BYTES("noise");
+      attributes[i][n].value = n + 1 == count ? text(tenants[i]) : BYTES("x");
+    }
+    requests[i] = request_of(NULL, START);
+    requests[i].attributes = attributes[i];
+    requests[i].attribute_count = count;
+    answers[i] = empty;
+  }
+  assert_int_equal(RL_OK, rl_allow_many(together, requests, MANY, answers, NULL));
+  for (int i = 0; i < MANY; ++i) {
+    rl_decision expected = RL_DECISION_INIT;
+    assert_int_equal(RL_OK, rl_allow(alone, &requests[i], &expected, NULL));
+    assert_same_answer(&expected, &answers[i]);
+  }
+  rl_registry_destroy(together);
+  rl_registry_destroy(alone);
+}
+
 static uint64_t reads;
 static uint64_t running_clock(void *self) {
   (void)self;
@@ -508,6 +572,15 @@ static void many_without_an_instant_share_one(void **state) {
     assert_true(answers[i].now_ns == answers[0].now_ns);
     assert_int_equal(i < 5, answers[i].allowed);
   }
+  /* So do those that are answered in structs of another size. */
+  static struct {
+    rl_decision now;
+    uint64_t tail;
+  } later[MANY];
+  later[0].now.struct_size = sizeof later[0];
+  assert_int_equal(RL_OK, rl_allow_many(registry, requests, MANY, &later[0].now, NULL));
+  assert_int_equal(before + 2, reads);
+  for (int i = 0; i < MANY; ++i) assert_true(later[i].now.now_ns == later[0].now.now_ns);
   rl_registry_destroy(registry);
   rl_config_destroy(config);
 }
@@ -644,9 +717,11 @@ int main(void) {
       cmocka_unit_test(reset_forgets),
       cmocka_unit_test(many_answers_are_those_of_one_by_one),
       cmocka_unit_test(a_refused_one_does_not_hold_up_the_others),
+      cmocka_unit_test(many_that_fail_as_a_whole_leave_no_allowance),
       cmocka_unit_test(many_of_a_later_version_lie_further_apart),
       cmocka_unit_test(many_of_two_lengths),
       cmocka_unit_test(many_with_many_attributes),
+      cmocka_unit_test(many_with_attributes_of_all_counts),
       cmocka_unit_test(many_without_an_instant_share_one),
       cmocka_unit_test(a_refused_one_asks_no_clock),
       cmocka_unit_test(many_share_one_instant_beside_leases),

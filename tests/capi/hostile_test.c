@@ -348,9 +348,12 @@ static void requests_that_are_wrong_in_one_field(void **state) {
   WRONG(ip, kNoData);
   WRONG(key, kNoData);
   WRONG(idempotency_id, kNoData);
-  WRONG(idempotency_id, kNegative);
+  WRONG(method, kNegative);
   WRONG(path, kNegative);
   WRONG(user, kNegative);
+  WRONG(api_key, kNegative);
+  WRONG(ip, kNegative);
+  WRONG(idempotency_id, kNegative);
   WRONG(key, BYTES("a key without a rule"));
   WRONG(attribute_count, 1);
 #undef WRONG
