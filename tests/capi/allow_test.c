@@ -184,6 +184,16 @@ static void a_known_rule_and_a_key(void **state) {
   assert_int_equal(4, decision.remaining);
   assert_int_equal(RL_OK, rl_allow_rule(registry, rule, "a\0m", 3, 1, START, &decision));
   assert_int_equal(4, decision.remaining);
+  struct {
+    rl_decision now;
+    uint64_t tail;
+  } later;
+  memset(&later, 0xAA, sizeof later);
+  later.now.struct_size = sizeof later;
+  assert_int_equal(RL_OK, rl_allow_rule(registry, rule, "ann", 3, 2, START, &later.now));
+  assert_int_equal(0, later.now.remaining);
+  assert_int_equal(1, later.now.allowed);
+  assert_int_equal(0, later.tail);
   assert_int_equal(RL_E_NOT_FOUND, rl_allow_rule(registry, rule + 1000, "ann", 3, 1, START, &decision));
   assert_no_answer(&decision, RL_E_NOT_FOUND);
   rl_error err = RL_ERROR_INIT;

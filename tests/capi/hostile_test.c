@@ -417,6 +417,14 @@ static void numbers_out_of_range(void **state) {
   assert_int_equal(RL_E_INVALID_ARGUMENT, rl_allow_rule(good_registry, 1, "ann", 3, 0, START, &out));
   assert_int_equal(RL_E_INVALID_ARGUMENT, rl_allow_rule(good_registry, 1, "ann", 3, -5, START, &out));
   assert_int_equal(RL_E_INVALID_ARGUMENT, rl_allow_rule(good_registry, 1, "ann", 3, 1, UINT64_MAX, &out));
+  assert_int_equal(RL_E_INVALID_ARGUMENT, rl_allow_rule(good_registry, 1, "ann", 3, 1, RL_NOW_MAX_NS + 1, &out));
+  struct {
+    rl_decision now;
+    uint64_t tail;
+  } later;
+  later.now.struct_size = sizeof later;
+  assert_int_equal(RL_E_INVALID_ARGUMENT, rl_allow_rule(good_registry, 1, "ann", 3, 1, RL_NOW_MAX_NS + 1, &later.now));
+  assert_int_equal(RL_E_INVALID_ARGUMENT, later.now.status);
   assert_int_equal(RL_E_NOT_FOUND, rl_allow_rule(good_registry, 0, "ann", 3, 1, START, &out));
   assert_no_answer(&out, RL_E_NOT_FOUND);
   assert_int_equal(RL_E_NOT_FOUND, rl_allow_rule(good_registry, UINT32_MAX, "ann", 3, 1, START, &out));

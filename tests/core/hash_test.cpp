@@ -19,7 +19,36 @@ TEST(Semantics8Hash, TheSameSecretGivesTheSameHash) {
   }
 }
 
-TEST(Semantics8Hash, RandomSecretsDiffer) { EXPECT_NE(KeyedHasher::Random()("key"), KeyedHasher::Random()("key")); }
+// Processes of different versions share what they store: whoever changes these loses every state.
+TEST(Semantics8Hash, StaysWhatItIs) {
+  const KeyedHasher hasher = KeyedHasher::FromSecret("0123456789abcdef");
+  const auto of_size = [&](size_t size) { return ToHex(hasher(std::string(size, 'x'))); };
+  EXPECT_EQ(of_size(0), "a90c516890b163802664fcc249f92de4");
+  EXPECT_EQ(of_size(1), "ba1612361226afa9ac14323048b0fd60");
+  EXPECT_EQ(of_size(12), "1e545b24da7322c8e6ec3eab43c7f6b8");
+  EXPECT_EQ(of_size(100), "63e70f6de593ac729fbc3de782db7dfb");
+  EXPECT_EQ(of_size(200), "29f25f24599f0fa0212df4e0a79d6fa2");
+  EXPECT_EQ(of_size(1000), "614d05011e49f62282398c777a2d0ae0");
+  std::string kinds;
+  for (size_t kind = 0; kind < KeyedHasher::kKinds; ++kind) kinds += ToHex(hasher.Kind(kind));
+  EXPECT_EQ(ToHex(hasher(kinds)), "0f17a719dd0d4098d4b710dd80ded722");
+  EXPECT_EQ(ToHex(hasher.OfKind(1, "x")), "9db1fcc65c454e65cec86314133a3f00");
+}
+
+TEST(Semantics8Hash, KindsNeverMeet) {
+  for (const KeyedHasher& hasher : {KeyedHasher::Random(), KeyedHasher::FromSecret("0123456789abcdef")}) {
+    std::set<std::string> hashes{ToHex(hasher("x"))};
+    for (size_t kind = 0; kind < KeyedHasher::kKinds; ++kind) hashes.insert(ToHex(hasher.OfKind(kind, "x")));
+    EXPECT_EQ(hashes.size(), 1 + KeyedHasher::kKinds);
+  }
+}
+
+TEST(Semantics8Hash, RandomSecretsDiffer) {
+  const KeyedHasher one = KeyedHasher::Random();
+  const KeyedHasher other = KeyedHasher::Random();
+  EXPECT_NE(one("key"), other("key"));
+  for (size_t kind = 0; kind < KeyedHasher::kKinds; ++kind) EXPECT_NE(one.Kind(kind), other.Kind(kind)) << kind;
+}
 
 TEST(Semantics8Hash, BothHalvesTellKeysApart) {
   const KeyedHasher hasher = KeyedHasher::FromSecret("0123456789abcdef");

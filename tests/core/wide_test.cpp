@@ -16,7 +16,8 @@ TEST(Semantics3Arithmetic, DivisorIsExactBelowItsBound) {
     const uint64_t d = 1 + (random() & (kBound - 1)) / (uint64_t{1} << random() % 53);
     const Divisor divisor(d);
     const uint64_t multiple = random() % (kBound / d + 1) * d;
-    for (const uint64_t x : {random() & (kBound - 1), multiple, SubtractFloor(multiple, 1), uint64_t{0}, kBound - 1}) {
+    for (const uint64_t x :
+         {random() & (kBound - 1), multiple, SubtractFloor(multiple, 1), multiple + 1, uint64_t{0}, kBound - 1}) {
       if (x >= kBound) continue;
       ASSERT_EQ(divisor.Floor(x), x / d) << x << " / " << d;
       const bool in_bounds = x + d - 1 < kBound;
@@ -29,6 +30,7 @@ TEST(Semantics3Arithmetic, ProductsAreWide) {
   EXPECT_EQ(MulDivFloor(UINT64_MAX, UINT64_MAX, UINT64_MAX), UINT64_MAX);
   EXPECT_EQ(MulDivFloor(7, 3, 2), 10u);
   EXPECT_EQ(MulDivCeil(7, 3, 2), 11u);
+  EXPECT_EQ(MulDivCeil(8, 3, 2), 12u);
   EXPECT_EQ(MulDivCeil(UINT64_MAX, 2, 4), uint64_t{1} << 63);
   EXPECT_EQ(CeilDiv(UINT64_MAX, 2), uint64_t{1} << 63);
   EXPECT_EQ(CeilDiv(0, 5), 0u);

@@ -270,6 +270,31 @@ TEST(Semantics8Keys, TheSaltIsRuleLimitScopeAndAlgorithm) {
   EXPECT_EQ(salts.size(), 11u);
 }
 
+// Processes of different versions share what they store: whoever changes these loses every state.
+TEST(Semantics8Keys, StayWhatTheyAre) {
+  const std::string one_too_long(65, 'l');
+  const std::string just_not_too_long(64, 'e');
+  const AttributeView tenant{"tenant", one_too_long};
+  Identity identity = Of("alice", just_not_too_long, "2001:db8::5");
+  identity.attributes = {&tenant, 1};
+  Scope all;
+  for (const Scope& scope : {kUser, kApiKey, kIp, kGlobal, kTenant}) all.push_back(scope[0]);
+  Scope more_than_fit_the_buffer;
+  for (int i = 0; i < 3; ++i) more_than_fit_the_buffer.insert(more_than_fit_the_buffer.end(), all.begin(), all.end());
+  EXPECT_EQ(HashOf(identity, kUser), "ae25da5229c20341aadbcd0083c00d5b");
+  EXPECT_EQ(HashOf(identity, kApiKey), "5a3d44899ba23ad6429f41b81527938d");
+  EXPECT_EQ(HashOf(identity, kIp), "39bdd00be6a54bb2cbe2b694ff0316ff");
+  EXPECT_EQ(HashOf(identity, kGlobal), "f5a43de6df88f88596f4624f5d56fcdd");
+  EXPECT_EQ(HashOf(identity, kTenant), "ac49a4f133246ebeeb9379345f3b14ca");
+  EXPECT_EQ(HashOf(identity, all), "12cd1315315a6e4bc9c6952ae3fc865e");
+  EXPECT_EQ(HashOf(identity, more_than_fit_the_buffer), "384439c7c4f09aae6be008add4a2642f");
+  EXPECT_EQ(HashOf(Of(""), kUser), "46180655509b6f5fdab5eae61c10a038");
+  EXPECT_EQ(HashOf(Keyed("k"), kIp), "b23d87e561e1cf0ffd058e931de11872");
+  EXPECT_EQ(HashOf(Keyed("k"), all), "9ca541917560eb098061be22c9a13db5");
+  EXPECT_EQ(ToHex(LimitSalt(Hasher(), "rule", "limit", all, Algorithm::kSlidingLog)),
+            "cbd67773dab2cb126daee9f7f7a33306");
+}
+
 TEST(Semantics8Keys, ScopesAsText) {
   EXPECT_EQ(ToText(kUserAndIp), "user,ip");
   EXPECT_EQ(ToText(kTenant), "attribute:tenant");

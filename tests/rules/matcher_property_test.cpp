@@ -21,6 +21,7 @@ class Generator {
     RuleSet set;
     set.ignore_case = Chance(3);
     set.match_all = Chance(2);
+    long_words_ = Chance(3);
     const size_t count = Below(24);
     for (size_t i = 0; i < count; ++i) set.rules.push_back(MakeRule("r" + std::to_string(i)));
     if (Chance(2)) set.rules.push_back(RuleBuilder("default", "").Default());
@@ -31,7 +32,7 @@ class Generator {
   std::string Path() {
     std::string path;
     for (size_t depth = Below(6); depth > 0; --depth)
-      path += "/" + Pick({"a", "b", "A", "ab", "abc-abc-abc-abc-abc", "x"});
+      path += "/" + Word(Pick({"a", "b", "A", "ab", "abc-abc-abc-abc-abc", "x"}));
     return path.empty() ? "/" : path + (Chance(4) ? "/" : "");
   }
 
@@ -52,10 +53,20 @@ class Generator {
   bool Chance(size_t one_in) { return Below(one_in) == 0; }
   std::string Pick(const std::vector<std::string>& from) { return from[Below(from.size())]; }
 
+  /// In some sets the short words are others, that begin alike and end where a machine word does, or nearly.
+  std::string Word(const std::string& word) const {
+    if (!long_words_) return word;
+    if (word == "a") return "abcdefgh";
+    if (word == "b") return "abcdefgh-";
+    if (word == "A") return "abcdefghabcdefgH";
+    if (word == "ab") return "abcdefghabcdefghi";
+    return word == "x" ? "abcdefg" : word;
+  }
+
   Rule MakeRule(std::string name) {
     std::string path;
     for (size_t depth = Below(5); depth > 0; --depth) {
-      path += "/" + Pick({"a", "b", "A", "{p}", "{q}", "{}", "abc-abc-abc-abc-abc", "ab"});
+      path += "/" + Word(Pick({"a", "b", "A", "{p}", "{q}", "{}", "abc-abc-abc-abc-abc", "ab"}));
     }
     if (path.empty() ? Chance(2) : Chance(4)) path += "/";
     RuleBuilder builder(std::move(name), path);
@@ -75,6 +86,7 @@ class Generator {
 
   static constexpr std::string_view values_[] = {"pro", "free", ""};
   std::mt19937 random_;
+  bool long_words_ = false;
 };
 
 std::string Describe(const RuleSet& set) {

@@ -3,10 +3,12 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "rules/build.hpp"
 #include "rules/path.hpp"
+#include "rules/text_key.hpp"
 
 namespace ratel::test {
 namespace {
@@ -210,6 +212,20 @@ TEST(Semantics7Rules, MatchAllGivesEqualRulesBoth) {
   EXPECT_EQ(AllMatched(set, "GET", "/a", {{"k", "v"}}), "a b");
 }
 
+TEST(Semantics7Rules, MatchAllGivesThoseOfEqualConditionsThoughOthersStandBetween) {
+  RuleSet set = SetOf({RuleBuilder("get", "/a").Methods({"GET"}).When({{"k", "v"}}),
+                       RuleBuilder("other", "/a").Methods({"GET"}).When({{"k", "w"}}),
+                       RuleBuilder("both", "/a").Methods({"GET", "POST"}).When({{"k", "v"}})});
+  set.match_all = true;
+  EXPECT_EQ(AllMatched(set, "GET", "/a", {{"k", "v"}}), "get both");
+}
+
+TEST(Semantics7Rules, AMethodThatIsNamedTwiceCountsOnce) {
+  RuleSet set = SetOf({RuleBuilder("twice", "/a").Methods({"GET", "GET"})});
+  set.match_all = true;
+  EXPECT_EQ(AllMatched(set, "GET", "/a"), "twice");
+}
+
 TEST(Semantics7Rules, ManyRulesForOneTenantEach) {
   std::vector<Rule> rules;
   for (int i = 0; i < 1000; ++i) {
@@ -230,6 +246,49 @@ TEST(Semantics7Rules, PathsThatAreNotNormalDoNoHarm) {
     EXPECT_NO_FATAL_FAILURE(Matched(set, "GET", path)) << path;
   }
   EXPECT_EQ(Matched(set, "GET", ""), "-");
+}
+
+/// Two texts of which the second is not what a rule says, though what tells texts apart in a hurry is the same of both.
+void ExpectToldApart(const std::string& of_rule, const std::string& other) {
+  for (const bool literal : {false, true}) {
+    RuleBuilder one("one", "/" + of_rule);
+    RuleBuilder same_size("same-size", "/" + std::string(of_rule.size(), 'x'));
+    if (literal) {
+      one.Literal();
+      same_size.Literal();
+    }
+    const RuleSet set = SetOf({one, same_size, RuleBuilder("more", "/more")});
+    EXPECT_EQ(Matched(set, "GET", "/" + of_rule), "one");
+    EXPECT_EQ(Matched(set, "GET", "/" + other), "-");
+  }
+}
+
+// Who knows the keys of long texts can make two meet: a word that is this number takes out all that was mixed in before.
+TEST(Semantics7Rules, LongTextsWhoseKeysMeetAreToldApart) {
+  std::string eraser;
+  for (int shift = 0; shift < 64; shift += 8) eraser += static_cast<char>(0xd6e8feb86659fd93 >> shift);
+  const std::string of_rule = "the-same-8" + std::string("abcdef") + eraser;
+  const std::string other = "the-same-8" + std::string("ghijkl") + eraser;
+  ASSERT_EQ(KeyOfText(of_rule, false), KeyOfText(other, false));
+  ExpectToldApart(of_rule, other);
+}
+
+TEST(Semantics7Rules, TextsWhoseHashesMeetAreToldApart) {
+  constexpr uint64_t kBelowTheRoot = 0;
+  std::unordered_map<uint32_t, std::string> texts;
+  for (int i = 0;; ++i) {
+    const std::string text = "s" + std::to_string(i);
+    const auto [at, is_new] = texts.emplace(HashOfKey(KeyOfText(text, false), kBelowTheRoot), text);
+    if (is_new) continue;
+    ExpectToldApart(at->second, text);
+    const RuleSet of_tenants = SetOf({RuleBuilder("one", "/a").When({{"tenant", at->second}})});
+    EXPECT_EQ(Matched(of_tenants, "GET", "/a", {{"tenant", at->second}}), "one");
+    EXPECT_EQ(Matched(of_tenants, "GET", "/a", {{"tenant", text}}), "-");
+    const RuleSet of_methods = SetOf({RuleBuilder("one", "/a").Methods({at->second})});
+    EXPECT_EQ(Matched(of_methods, at->second, "/a"), "one");
+    EXPECT_EQ(Matched(of_methods, text, "/a"), "-");
+    return;
+  }
 }
 
 std::string Explained(const RuleSet& set, std::string_view method, std::string_view path,

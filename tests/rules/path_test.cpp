@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdio>
 #include <random>
 #include <string>
 #include <vector>
@@ -55,6 +56,7 @@ TEST(Semantics7Paths, AbsoluteFormLosesItsAuthority) {
                 {"//evil.example/x", "/evil.example/x"},
                 {"/http://h/x", "/http:/h/x"},
                 {"http:/x", "/http:/x"},
+                {"://h/x", "/:/h/x"},
                 {"1ttp://h/x", "/1ttp:/h/x"}});
 }
 
@@ -117,6 +119,40 @@ TEST(Semantics7Paths, DotSegmentsAndRepeatedSlashesAreResolved) {
                 {"/a/%2e/b", "/a/b"},
                 {"/a/..%2Fb", "/a/..%2Fb"},
                 {"/a/...", "/a/..."}});
+}
+
+// Long targets are looked at many characters at a time: whatever changes something does so at every place.
+TEST(Semantics7Paths, WhatHasToBeRewrittenIsSeenWhereverItStands) {
+  for (size_t before = 0; before < 40; ++before) {
+    const std::string start = "/" + std::string(before, 'a');
+    for (size_t behind = 0; behind < 40; ++behind) {
+      const std::string rest(behind, 'b');
+      ExpectNormal({{start + ";x" + rest, start},
+                    {start + ";x/" + rest, before == 0 ? "/" + rest : start + "/" + rest},
+                    {start + "?" + rest, start},
+                    {start + "#" + rest, start},
+                    {start + "%41" + rest, start + "A" + rest},
+                    {start + "%2f" + rest, start + "%2F" + rest},
+                    {start + "/" + rest, before == 0 ? "/" + rest : start + "/" + rest},
+                    {start + "//c" + rest, before == 0 ? "/c" + rest : start + "/c" + rest},
+                    {start + "/./" + rest, before == 0 ? "/" + rest : start + "/" + rest},
+                    {start + "/../" + rest, "/" + rest}});
+    }
+  }
+}
+
+TEST(Semantics7Paths, EveryEscapeOfOneByte) {
+  constexpr std::string_view kUnreserved = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~";
+  for (int byte = 0; byte < 256; ++byte) {
+    char small[8];
+    char large[8];
+    snprintf(small, sizeof small, "%%%02x", static_cast<unsigned>(byte));
+    snprintf(large, sizeof large, "%%%02X", static_cast<unsigned>(byte));
+    const char decoded = static_cast<char>(byte);
+    const bool stays = byte == 0 || kUnreserved.find(decoded) == kUnreserved.npos;
+    const std::string normal = stays ? std::string("/x") + large : std::string("/x") + decoded;
+    ExpectNormal({{std::string("/x") + small, normal}, {std::string("/x") + large, normal}});
+  }
 }
 
 std::string RandomTarget(std::mt19937& random) {

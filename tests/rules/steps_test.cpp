@@ -76,6 +76,20 @@ TEST(Semantics7Steps, OneTenantEach) {
       });
 }
 
+TEST(Semantics7Steps, OneTenantEachAmongOtherConditions) {
+  ExpectFlat(
+      [](uint32_t i) {
+        return RuleBuilder("r" + std::to_string(i), "/api")
+            .When({{"a-tenant", std::to_string(i)}, {"plan", "pro"}, {"region", "eu"}});
+      },
+      [](const Matcher& matcher, uint32_t i) {
+        const std::string tenant = std::to_string(i);
+        const AttributeView attributes[] = {{"a-tenant", tenant}, {"plan", "pro"}, {"region", "eu"}};
+        EXPECT_EQ(matcher.Match({"GET", "/api/x", attributes}), i);
+        return matcher.CountSteps({"GET", "/api/x", attributes});
+      });
+}
+
 TEST(Semantics7Steps, StartsWith) {
   ExpectFlat(
       [](uint32_t i) {
