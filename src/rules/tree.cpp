@@ -125,7 +125,7 @@ class RuleTreeBuilder {
 
   uint32_t NodeFor(const Pattern& pattern) {
     if (pattern.match == PathMatch::kLiteral) {
-      return LiteralChild(RuleTree::kLiterals, pattern.text, static_cast<uint32_t>(pattern.segments.size()));
+      return LiteralChild(RuleTree::kLiterals, pattern.text, 0);
     }
     uint32_t at = RuleTree::kRoot;
     uint32_t depth = 0;

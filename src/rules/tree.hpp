@@ -197,7 +197,7 @@ void RuleTree::Walk(std::string_view path, Visitor& visit) const {
   const auto step = [&visit] { visit.Step(); };
   uint32_t at = kRoot;
   uint32_t shared_depth = 0;
-  size_t next = std::min<size_t>(1, path.size());
+  size_t next = 1;
   for (;;) {
     while (next < path.size() && !nodes_[at].is_leaf()) {
       uint32_t child = nodes_[at].literal_child;
