@@ -43,9 +43,9 @@ class Divisor {
   constexpr uint64_t Ceil(uint64_t x) const noexcept {
     if (divisor_ == 1) return x;
     const uint64_t guess = Guess(x);
-    const auto rest = static_cast<int64_t>(x - guess * divisor_);
-    if (rest <= 0) return guess + (rest <= -static_cast<int64_t>(divisor_) ? ~uint64_t{0} : 0);
-    return guess + (rest > static_cast<int64_t>(divisor_) ? 2 : 1);
+    // Only a multiple can be guessed too low, by one: below 2^53 the reciprocal's error takes no other product below its whole part, and rounding is
+    // monotone. No multiple is guessed too high, and what is, is its own ceiling. So the sign tells.
+    return static_cast<int64_t>(x - guess * divisor_) > 0 ? guess + 1 : guess;
   }
 
  private:
