@@ -46,6 +46,11 @@ uint64_t Engine::Keys() const {
   return keys;
 }
 
+void Engine::EvictIdle() {
+  uint64_t evicted = 0;
+  Check(rl_registry_evict_idle(registry_, 1, &evicted, nullptr), "evict idle");
+}
+
 rl_metrics Engine::Metrics() const {
   rl_metrics metrics{};
   metrics.struct_size = sizeof metrics;

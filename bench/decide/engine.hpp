@@ -27,6 +27,8 @@ class Engine {
   rl_registry* registry() const noexcept { return registry_; }
   uint32_t rule() const noexcept { return rule_; }
   uint64_t Keys() const;
+  /// As a service does from time to time: drops nothing here, and has full parts of the table put into huge pages.
+  void EvictIdle();
   rl_metrics Metrics() const;
 
  private:

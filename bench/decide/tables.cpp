@@ -51,6 +51,7 @@ struct Subjects {
     const std::string shape = std::to_string(keys);
     uint64_t before = ResidentBytes();
     const double bytes = Fill(AllowRule{engine}, keys, before);
+    engine.EvictIdle();
     FilledRow("ratel", shape, bytes);
     lines.emplace(static_cast<uint64_t>(bytes * static_cast<double>(keys)));
     FillPeer("striped mutex map", striped);

@@ -425,6 +425,7 @@ RL_API uint64_t rl_registry_generation(const rl_registry *registry);
 RL_API rl_status rl_registry_key_count(rl_registry *registry, uint64_t *out, rl_error *err);
 
 /** Drops every key whose state has been as new since `cutoff_ns` (0 = now by the registry's clock; later than now counts as now). No decision changes by it.
+ *  The built-in storage also has the system put full parts of its table into huge pages, where that is allowed: a large table is read faster then.
  *  RL_E_UNSUPPORTED when the storage cannot sweep. */
 RL_API rl_status rl_registry_evict_idle(rl_registry *registry, uint64_t cutoff_ns, uint64_t *evicted, rl_error *err);
 

@@ -296,6 +296,7 @@ class MemoryStorage final : public Storage {
 
   Status EvictIdle(Micros cutoff, uint64_t& evicted) noexcept override {
     evicted = table_.Sweep(cutoff);
+    table_.MakeHuge();
     return Status::kOk;
   }
   Status KeyCount(uint64_t& keys) noexcept override {

@@ -84,11 +84,20 @@ Table::Table(uint64_t max_keys, RingPool& rings)
       rings_(rings),
       line_memory_(max_pages_ * kLinesPerPage * sizeof(Line)),
       info_memory_(max_pages_ * sizeof(PageInfo)),
+      region_memory_((max_pages_ / kPagesPerRegion + 1) * sizeof(std::atomic<uint16_t>)),
       lines_(line_memory_.As<Line>()),
       info_(info_memory_.As<PageInfo>()),
+      pages_in_region_(region_memory_.As<std::atomic<uint16_t>>()),
       in_use_(max_pages_),
       below_(max_pages_) {
-  in_use_.Add(0);
+  NoteInUse(0);
+}
+
+void Table::NoteInUse(uint64_t page) noexcept {
+  in_use_.Add(page);
+  const uint64_t region = page / kPagesPerRegion;
+  if (pages_in_region_[region].fetch_add(1, std::memory_order_relaxed) + 1 == kPagesPerRegion)
+    line_memory_.OfferHuge(region * Mapping::kHugePage);
 }
 
 // ---- Finding ----------------------------------------------------------------------------------------------------------------------
@@ -331,7 +340,7 @@ bool Table::Split(uint64_t page) noexcept {
   info_[child].used.store(static_cast<uint16_t>(goes.count()), std::memory_order_relaxed);
   info_[page].used.store(static_cast<uint16_t>(stays.count()), std::memory_order_relaxed);
   info_[page].depth = info_[child].depth = static_cast<uint16_t>(depth + 1);
-  in_use_.Add(child);
+  NoteInUse(child);
   const uint64_t mask = (uint64_t{2} << depth) - 1;
   uint64_t seen = page_mask_.load(std::memory_order_relaxed);
   while (seen < mask &&
@@ -465,6 +474,15 @@ uint64_t Table::Sweep(Micros cutoff) noexcept {
     cleared += ClearDead(page, cutoff, freed);
   }
   return cleared;
+}
+
+void Table::MakeHuge() noexcept {
+  if (!HugePagesAllowed()) return;
+  const uint64_t regions = page_mask_.load(std::memory_order_acquire) / kPagesPerRegion + 1;
+  for (uint64_t region = 0; region < regions; ++region) {
+    const bool full = pages_in_region_[region].load(std::memory_order_relaxed) == kPagesPerRegion;
+    if (full && !line_memory_.MakeHuge(region * Mapping::kHugePage)) return;
+  }
 }
 
 }  // namespace ratel::memory

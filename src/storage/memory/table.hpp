@@ -4,7 +4,8 @@
 // of the same page, and the home line's `reach` says how far one has to look. A page that fills up is first cleared of states that equal
 // "new", and if that does not help split in two by one more bit of the tag: alone, at once, with every entry put back as near to its home as it
 // goes. There is no directory and no background thread; the address space for the largest table that `max_keys` allows is reserved at
-// the start and becomes memory page by page.
+// the start and becomes memory page by page. Where 512 neighbours are all in use, they are offered to the system to be one page of its own: nothing
+// more becomes resident by that, and a key's line is found without a miss in the translation of its address.
 //
 // Locks: a page lock (inserting, splitting, sweeping) comes before line locks; of line locks several are taken in ascending address order only.
 // Which pages may hold a key below its limit is known at any time (below_): it is these that make room in a full table. Whoever writes such a state says
@@ -40,6 +41,7 @@ class Table {
   static constexpr size_t kSlotsPerPage = kLinesPerPage * kSlots;
   static constexpr size_t kSplitAt = 108;  ///< entries at which a page is cleared, or else split
   static constexpr size_t kKeepAt = 96;    ///< cleared down to this, a page is not split
+  static constexpr size_t kPagesPerRegion = Mapping::kHugePage / (kLinesPerPage * sizeof(Line));
 
   /// Throws std::bad_alloc.
   Table(uint64_t max_keys, RingPool& rings);
@@ -65,6 +67,9 @@ class Table {
 
   /// Drops every entry that has been as new since `cutoff`.
   uint64_t Sweep(Micros cutoff) noexcept;
+
+  /// Has the system put each full region into one page of its own now. Who decides in one of them meanwhile waits for it, well below a millisecond.
+  void MakeHuge() noexcept;
 
   /// To be called while `line` is locked, when a state is written into it that is below its limit and was not before.
   void NoteBelowLimit(const Line* line) noexcept { below_.Add(static_cast<uint64_t>(line - lines_) / kLinesPerPage); }
@@ -117,6 +122,7 @@ class Table {
   /// Under the page's lock. False when its line has changed since it was found.
   bool Drop(const Victim& victim, FreedRings& freed) noexcept;
   void Release(uint64_t page, size_t count) noexcept;
+  void NoteInUse(uint64_t page) noexcept;
   void LockPage(uint64_t page) noexcept;
   void UnlockPage(uint64_t page) noexcept;
 
@@ -125,8 +131,10 @@ class Table {
   RingPool& rings_;
   Mapping line_memory_;
   Mapping info_memory_;
+  Mapping region_memory_;
   Line* const lines_;
   PageInfo* const info_;
+  std::atomic<uint16_t>* const pages_in_region_;  ///< that are in use; none ever goes out of use
   PageSet in_use_;                                   ///< a bit each, so that every decision finds it in the cache
   PageSet below_;                                    ///< pages that may hold a key below its limit
   alignas(128) std::atomic<uint64_t> page_mask_{0};  ///< of the deepest page there is
