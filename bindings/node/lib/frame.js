@@ -17,7 +17,8 @@ const MOST_UNITS = 2n ** 63n - 1n
 const FIELDS = ['method', 'path', 'user', 'apiKey', 'ip', 'key', 'rule', 'cost', 'time', 'attributes', 'idempotencyId']
 const INSTANT = 'milliseconds since 1970 up to the year 2255, or nanoseconds as a bigint'
 const LONE_SURROGATE = /\p{Surrogate}/u
-const SHORT = 128 // above it a call of Buffer is faster than a loop
+const LOOPED = 48 // above it a call of TextEncoder is faster than a loop
+const SHORT = 128 // what the usual frame surely has room for
 const QUICK = 6 * SHORT // room for the strings of a request that are short
 
 // Places in the views: header, in 4 bytes and in 8.
@@ -46,6 +47,7 @@ const usual = new ArrayBuffer(USUAL)
 const usual4 = new Uint32Array(usual)
 const usual8 = new Float64Array(usual)
 const usualBytes = new Uint8Array(usual)
+const encoder = new TextEncoder()
 let buffer
 let size
 let u32
@@ -54,6 +56,20 @@ let f64
 let bytes
 let at = 0 // where the next byte of a request goes
 let turn = 0 // changes with each use
+
+// Methods and paths come again, so their bytes are left where they are. Of the last single request, as long as nobody
+// else has used the frame since:
+let heldTurn = -1
+let heldMethod
+let heldPath
+let heldMethodSize = 0
+let heldPathSize = 0
+// Of the one before among many, which C knows as well:
+const NEITHER = Symbol('neither')
+const SAME_METHOD = 1
+const SAME_PATH = 2
+let beforeMethod
+let beforePath
 
 function use(arrayBuffer) {
   buffer = arrayBuffer
@@ -101,8 +117,12 @@ function put(text, name) {
   if (text === undefined || text === null) return 0
   if (typeof text !== 'string') return putBytes(text, name)
   const length = text.length
-  if (length > SHORT) return putLong(text, name)
   if (at + length > size) grow(length)
+  if (length > LOOPED) {
+    if (encoder.encodeInto(text, bytes.subarray(at)).written !== length) return putLong(text, name)
+    at += length
+    return length
+  }
   const to = bytes
   const start = at
   let all = 0
@@ -260,12 +280,18 @@ function check(asked) {
   }
 }
 
+/** What is not ASCII takes more bytes than it has characters, half of a surrogate pair as well. */
+function encoded(text, to) {
+  const { written } = encoder.encodeInto(text, usualBytes.subarray(to))
+  return written === text.length ? written : -1
+}
+
 /** A short string of ASCII into the usual frame: its size. Below 0: it is something else. */
 function quickly(text, to) {
   if (text === undefined || text === null) return 0
   if (typeof text !== 'string') return -1
   const length = text.length
-  if (length > SHORT) return -1
+  if (length > LOOPED) return length > SHORT ? -1 : encoded(text, to)
   let all = 0
   for (let i = 0; i < length; i++) {
     const code = text.charCodeAt(i)
@@ -276,15 +302,11 @@ function quickly(text, to) {
 }
 
 /**
- * The i-th request in the usual frame, its strings from `from` on, where there is room: the end of them. Below 0: it is
- * not as most are, and what is written does not count.
+ * The i-th request in the usual frame behind its method and path, its strings from `from` on, where there is room: the
+ * end of them. Below 0: it is not as most are, and what is written does not count.
  */
-function quick(i, from, rule, cost, now, method, path, user, apiKey, ip, key) {
+function quick(i, from, same, methodSize, pathSize, rule, cost, now, user, apiKey, ip, key) {
   let to = from
-  const methodSize = quickly(method, to)
-  to += methodSize
-  const pathSize = quickly(path, to)
-  to += pathSize
   const userSize = quickly(user, to)
   to += userSize
   const apiKeySize = quickly(apiKey, to)
@@ -293,7 +315,12 @@ function quick(i, from, rule, cost, now, method, path, user, apiKey, ip, key) {
   to += ipSize
   const keySize = quickly(key, to)
   to += keySize
-  if ((methodSize | pathSize | userSize | apiKeySize | ipSize | keySize) < 0) return -1
+  if ((userSize | apiKeySize | ipSize | keySize) < 0) return -1
+  quickRecord(i, same, methodSize, pathSize, rule, cost, now, userSize, apiKeySize, ipSize, keySize)
+  return to
+}
+
+function quickRecord(i, same, methodSize, pathSize, rule, cost, now, userSize, apiKeySize, ipSize, keySize) {
   const o4 = RECORD_4 + (RECORD / 4) * i
   const o8 = RECORD_8 + (RECORD / 8) * i
   usual8[o8] = now
@@ -308,23 +335,44 @@ function quick(i, from, rule, cost, now, method, path, user, apiKey, ip, key) {
   usual4[o4 + 11] = keySize
   usual4[o4 + 12] = 0
   usual4[o4 + 14] = 0
-  return to
+  usual4[o4 + 15] = same
+}
+
+/** Begins a call with one request that is in the usual frame, its strings up to `to`. */
+function quickHeader(limiter, to) {
+  if (buffer !== usual) use(usual)
+  turn++
+  at = to
+  usual4[LIMITER] = limiter
+  usual4[COUNT] = 1
+  usual4[BYTES_OFFSET] = FIRST_BYTE
+  usual4[BYTES_END] = to
+  usual4[FLAGS] = 0
+}
+
+/** Method and path of a single request. False: they are not as most are. */
+function held(method, path) {
+  const sameMethod = turn === heldTurn && method === heldMethod
+  heldTurn = -1
+  heldMethod = method
+  heldPath = path
+  if (!sameMethod) heldMethodSize = quickly(method, FIRST_BYTE)
+  if (heldMethodSize < 0) return false
+  heldPathSize = quickly(path, FIRST_BYTE + heldMethodSize)
+  return heldPathSize >= 0
 }
 
 /** Begins a call with one request whose fields have been read. */
 function single(limiter, rule, cost, now, method, path, user, apiKey, ip, key, attributes, idempotencyId) {
   if (attributes === undefined && idempotencyId === undefined && typeof cost === 'number') {
-    const to = quick(0, FIRST_BYTE, rule, cost, now, method, path, user, apiKey, ip, key)
-    if (to >= 0) {
-      if (buffer !== usual) use(usual)
-      turn++
-      at = to
-      usual4[LIMITER] = limiter
-      usual4[COUNT] = 1
-      usual4[BYTES_OFFSET] = FIRST_BYTE
-      usual4[BYTES_END] = to
-      usual4[FLAGS] = 0
-      return
+    if ((turn === heldTurn && method === heldMethod && path === heldPath) || held(method, path)) {
+      const from = FIRST_BYTE + heldMethodSize + heldPathSize
+      const to = quick(0, from, 0, heldMethodSize, heldPathSize, rule, cost, now, user, apiKey, ip, key)
+      if (to >= 0) {
+        quickHeader(limiter, to)
+        heldTurn = turn
+        return
+      }
     }
   }
   begin(limiter, 1)
@@ -349,7 +397,15 @@ function own(limiter, asked) {
 
 /** The same for a rule that is known. */
 function byRule(limiter, rule, cost, key) {
-  single(limiter, rule, cost, 0, undefined, undefined, undefined, undefined, undefined, key, undefined, undefined)
+  const keySize = typeof cost === 'number' ? quickly(key, FIRST_BYTE) : -1
+  if (keySize < 0) {
+    begin(limiter, 1)
+    write(0, rule, cost, 0, undefined, undefined, undefined, undefined, undefined, key, undefined, undefined)
+    return
+  }
+  heldTurn = -1
+  quickRecord(0, 0, 0, 0, rule, cost, 0, 0, 0, 0, keySize)
+  quickHeader(limiter, FIRST_BYTE + keySize)
 }
 
 /** Begins a call with many. The list may change while it is read: as long as it was is what there is room for. */
@@ -357,6 +413,8 @@ function many(limiter, list) {
   const count = list.length
   begin(limiter, count)
   const began = turn
+  beforeMethod = undefined
+  beforePath = undefined
   let i = 0
   try {
     for (; i < count; i++) oneOf(i, list[i], began)
@@ -376,15 +434,32 @@ function oneOf(i, asked, began) {
   if (turn !== began) throw invalid("a request's getters may not ask while many are read")
   if (attributes === undefined && idempotencyId === undefined && typeof cost === 'number') {
     if (buffer === usual && at <= USUAL - QUICK) {
-      const to = quick(i, at, rule, cost, now, method, path, user, apiKey, ip, key)
+      const to = quickOf(i, rule, cost, now, method, path, user, apiKey, ip, key)
       if (to >= 0) {
+        beforeMethod = method
+        beforePath = path
         at = to
         usual4[BYTES_END] = to
         return
       }
     }
   }
+  beforeMethod = NEITHER
+  beforePath = NEITHER
   write(i, rule, cost, now, method, path, user, apiKey, ip, key, attributes, idempotencyId)
+}
+
+/** The i-th of many: quick with what it shares with the one before. */
+function quickOf(i, rule, cost, now, method, path, user, apiKey, ip, key) {
+  let same = 0
+  let methodSize = 0
+  if (method === beforeMethod) same = SAME_METHOD
+  else methodSize = quickly(method, at)
+  let pathSize = 0
+  if (path === beforePath) same |= SAME_PATH
+  else pathSize = quickly(path, at + methodSize)
+  if ((methodSize | pathSize) < 0) return -1
+  return quick(i, at + methodSize + pathSize, same, methodSize, pathSize, rule, cost, now, user, apiKey, ip, key)
 }
 
 function write(i, rule, cost, now, method, path, user, apiKey, ip, key, attributes, idempotencyId) {
@@ -409,6 +484,7 @@ function write(i, rule, cost, now, method, path, user, apiKey, ip, key, attribut
   u32[o4 + 10] = ipSize
   u32[o4 + 11] = keySize
   u32[o4 + 12] = idSize
+  u32[o4 + 15] = 0
   u32[BYTES_END] = at
 }
 

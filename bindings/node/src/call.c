@@ -75,7 +75,7 @@ static rn_call *call_new(rn_env *e, rn_limiter *limiter, int kind) {
   call->error = (rn_error)RL_ERROR_INIT;
   rn_read_answer(&header->earlier, &call->earlier);
   memcpy(copy, cursor.base + cursor.at, bytes);
-  cursor = (rn_cursor){copy, 0, bytes};
+  cursor = (rn_cursor){.base = copy, .end = bytes};
   for (uint32_t i = 0; i < count; ++i) {
     const rn_record *record = rn_record_of(&e->frame, i);
     if (!rn_read_request(&cursor, record, attribute, &call->requests[i])) {

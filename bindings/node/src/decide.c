@@ -30,7 +30,7 @@ static bool question_begin(rn_env *e, const rn_limiter *limiter, question *q) {
       return false;
     }
     memcpy(q->copy, q->cursor.base + q->cursor.at, size);
-    q->cursor = (rn_cursor){q->copy, 0, size};
+    q->cursor = (rn_cursor){.base = q->copy, .end = size};
   }
   if (record->attribute_count > RN_ATTRIBUTES) {
     rn_fail(e, RL_E_INVALID_ARGUMENT, "attributes: at most 64");

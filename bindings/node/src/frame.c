@@ -11,7 +11,7 @@ bool rn_cursor_begin(const rn_frame *frame, rn_cursor *out) {
     return false;
   }
   if (header->bytes_end > frame->size) return false;
-  *out = (rn_cursor){frame->data, header->bytes_offset, header->bytes_end};
+  *out = (rn_cursor){.base = frame->data, .at = header->bytes_offset, .end = header->bytes_end};
   return true;
 }
 
@@ -56,8 +56,25 @@ static int64_t cost_of(const rn_record *record) {
   return cost;
 }
 
+static rl_str next(const char **at, uint32_t size) {
+  const rl_str out = {*at, size};
+  *at += size;
+  return out;
+}
+
 /* Each field by itself: what sets a whole struct to zero first takes longer than all of this. */
 bool rn_read_request(rn_cursor *cursor, const rn_record *record, rl_attribute *attributes, rl_request *out) {
+  const uint32_t *sizes = record->sizes;
+  const uint64_t size =
+      (uint64_t)sizes[0] + (uint64_t)sizes[1] + (uint64_t)sizes[2] + (uint64_t)sizes[3] +
+      (uint64_t)sizes[4] + (uint64_t)sizes[5] + (uint64_t)sizes[6];
+  if (size > cursor->end - cursor->at) return false;
+  const char *at = (const char *)cursor->base + cursor->at;
+  cursor->at += size;
+  const rl_str method = next(&at, sizes[0]);
+  const rl_str path = next(&at, sizes[1]);
+  if (!(record->same & RN_SAME_METHOD)) cursor->method = method;
+  if (!(record->same & RN_SAME_PATH)) cursor->path = path;
   out->struct_size = sizeof *out;
   out->flags = 0;
   out->now_ns = rn_instant(record->now_us);
@@ -65,11 +82,14 @@ bool rn_read_request(rn_cursor *cursor, const rn_record *record, rl_attribute *a
   out->rule = record->rule;
   out->attribute_count = record->attribute_count;
   out->attributes = record->attribute_count > 0 ? attributes : NULL;
-  return take(cursor, record->sizes[0], &out->method) && take(cursor, record->sizes[1], &out->path) &&
-         take(cursor, record->sizes[2], &out->user) && take(cursor, record->sizes[3], &out->api_key) &&
-         take(cursor, record->sizes[4], &out->ip) && take(cursor, record->sizes[5], &out->key) &&
-         take(cursor, record->sizes[6], &out->idempotency_id) &&
-         rn_read_list(cursor, record->attribute_count * 2, (rl_str *)attributes);
+  out->method = cursor->method;
+  out->path = cursor->path;
+  out->user = next(&at, sizes[2]);
+  out->api_key = next(&at, sizes[3]);
+  out->ip = next(&at, sizes[4]);
+  out->key = next(&at, sizes[5]);
+  out->idempotency_id = next(&at, sizes[6]);
+  return rn_read_list(cursor, record->attribute_count * 2, (rl_str *)attributes);
 }
 
 static double microseconds(uint64_t ns) { return ns == RL_NEVER ? INFINITY : (double)(ns / 1000); }

@@ -20,6 +20,7 @@
 
 /* A cost that a double cannot hold: the eight bytes are an int64_t. */
 enum { RN_WHOLE = 2 };
+enum { RN_SAME_METHOD = 1, RN_SAME_PATH = 2 };
 
 typedef struct rn_answer {
   uint32_t bits; /* allowed, RN_WHOLE, source << 8, reason << 16, flags << 24 */
@@ -73,7 +74,7 @@ typedef struct rn_record {
   uint32_t sizes[7];
   int32_t status; /* out */
   uint32_t cost_is;
-  uint32_t reserved;
+  uint32_t same;    /* RN_SAME_METHOD, RN_SAME_PATH: as the record before, and not among the bytes again */
   rn_answer answer; /* out */
 } rn_record;
 
@@ -100,6 +101,8 @@ typedef struct rn_cursor {
   const uint8_t *base;
   uint64_t at;
   uint64_t end;
+  rl_str method; /* of the request that was read last */
+  rl_str path;
 } rn_cursor;
 
 /** The cursor of the frame's requests, when its header tells no nonsense. */

@@ -147,7 +147,7 @@ test('strings are kept apart, whatever they hold', (t) => {
 test('strings of every size are the same bytes one by one, for a known rule, and among many', (t) => {
   const one = [{ name: 'one', path: '/', scope: 'user', algorithm: 'token_bucket', limit: 1, window: '1d' }]
   const names = []
-  for (const size of [1, 2, 3, 4, 5, 7, 8, 9, 63, 64, 65, 127, 128, 129, 130, 255, 256, 257]) {
+  for (const size of [1, 2, 3, 4, 5, 7, 8, 9, 47, 48, 49, 50, 63, 64, 65, 127, 128, 129, 130, 255, 256, 257]) {
     names.push('x'.repeat(size), `${'x'.repeat(size - 1)}y`, `${'x'.repeat(size - 1)}é`, `é${'x'.repeat(size - 1)}`)
   }
   // What fits the usual frame by its records and not by its strings, and what does not fit by its records.
@@ -169,6 +169,73 @@ test('strings of every size are the same bytes one by one, for a known rule, and
     assert.ok(many({ attributes: { a: 'b' } }).every((decision) => !decision.allowed))
     assert.equal(limiter.keyCount(), count)
   }
+})
+
+test('a request is told by its own method and path, whatever was asked before it', (t) => {
+  const methods = ['GET', 'POST', 'PUT']
+  const paths = ['/a', '/b', `/${'c'.repeat(47)}`, `/${'d'.repeat(48)}`, `/${'e'.repeat(128)}`, '/é']
+  const named = (method, path) => `${method}-${paths.indexOf(path)}`
+  const rules = methods.flatMap((method) =>
+    paths.map((path) => ({
+      name: named(method, path),
+      method,
+      path,
+      scope: 'user',
+      algorithm: 'fixed_window',
+      limit: 1_000_000,
+      window: '1d'
+    }))
+  )
+  const limiter = limiterOf(t, { rules })
+  let seed = 1
+  const below = (count) => {
+    seed = (seed * 48271) % 2147483647
+    return seed % count
+  }
+  const bytes = (text) => (below(8) === 0 ? Buffer.from(text) : text)
+  const forms = [
+    { user: 'u' },
+    { user: 'u' },
+    { user: 'u', ip: '192.0.2.1' },
+    { user: 'ü' },
+    { user: 'u'.repeat(60) },
+    { user: 'u', cost: 2n },
+    { user: 'u', attributes: { plan: 'pro' } }
+  ]
+  let method = 'GET'
+  let path = '/a'
+  const next = () => {
+    if (below(3) === 0) method = methods[below(methods.length)]
+    if (below(3) === 0) path = paths[below(paths.length)]
+    return {
+      name: named(method, path),
+      request: { method: bytes(method), path: bytes(path), ...forms[below(forms.length)] }
+    }
+  }
+  const nameOf = (decision) => limiter.ruleName(decision.rule)
+  const kinds = [
+    ({ name, request }) => assert.equal(nameOf(limiter.allow(request)), name),
+    ({ name, request }) => {
+      limiter.isAllowed(request)
+      assert.equal(nameOf(limiter.lastDecision()), name)
+    },
+    ({ name, request }) => assert.equal(nameOf(limiter.peek(request)), name),
+    ({ name }) => assert.equal(nameOf(limiter.allowRule(limiter.ruleId(name), 'k'.repeat(below(60)))), name),
+    () => {
+      const asked = Array.from({ length: below(20) }, next)
+      assert.deepEqual(
+        limiter.allowMany(asked.map(({ request }) => request)).map(nameOf),
+        asked.map(({ name }) => name)
+      )
+    },
+    () =>
+      assert.throws(
+        () => limiter.allow({ method: 'GET', path: '/a', user: '\ud800' }),
+        refused('RL_E_INVALID_ARGUMENT')
+      ),
+    () => assert.equal(limiter.clientIp('192.0.2.1', ['GET/a']), '192.0.2.1')
+  ]
+  for (let i = 0; i < 5000; i++) kinds[below(kinds.length)](next())
 })
 
 test('a hundred megabytes in one string', (t) => {
