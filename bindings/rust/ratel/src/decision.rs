@@ -83,6 +83,26 @@ impl Decision {
     /// What stands in an array before it is filled: denied, and no answer.
     pub const EMPTY: Decision = Decision(sys::rl_decision { status: sys::RL_E_STATE, ..sys::rl_decision::INIT });
 
+    /// Field by field: what nobody looks at is not read. A copy of the whole would wait for all that the engine has just
+    /// written, longer than the rest of the call takes here.
+    ///
+    /// # Safety
+    ///
+    /// A decision that the engine has written.
+    #[inline(always)]
+    pub(crate) unsafe fn read(from: *const sys::rl_decision) -> Self {
+        macro_rules! fields {
+            ($($name:ident)*) => {
+                // SAFETY: as the caller says.
+                unsafe { sys::rl_decision { $($name: (&raw const (*from).$name).read(),)* } }
+            };
+        }
+        Self(fields!(
+            struct_size status allowed source reason flags rule limit_id limit_count generation now_ns cost limit window_ns
+            capacity remaining retry_after_ns reset_after_ns delay_ns
+        ))
+    }
+
     /// Whether the request may pass.
     #[inline]
     pub fn allowed(&self) -> bool {

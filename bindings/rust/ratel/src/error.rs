@@ -242,7 +242,8 @@ impl ErrorRoom {
     ///
     /// As [`check`](ErrorRoom::check).
     #[cold]
-    unsafe fn error(&self, status: sys::rl_status) -> Error {
+    #[inline(never)]
+    pub(crate) unsafe fn error(&self, status: sys::rl_status) -> Error {
         // SAFETY: as the caller says.
         match unsafe { self.fault() } {
             None => Error::of_status(status),

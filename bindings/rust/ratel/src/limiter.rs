@@ -106,8 +106,7 @@ impl Limiter {
     #[inline]
     pub fn allow(&self, request: &Request<'_>) -> Result<Decision> {
         // SAFETY: pointers to what lives for the call; so in all of these.
-        decided(|out, err| unsafe { sys::rl_allow(self.raw(), &request.raw, out, err) })
-            .map_err(|error| request.blame(error))
+        decided(request, |out, err| unsafe { sys::rl_allow(self.raw(), &request.raw, out, err) })
     }
 
     /// [`allow`](Limiter::allow) for a number of units, at least 1, whatever the request's cost is.
@@ -130,7 +129,7 @@ impl Limiter {
             return Err(self.why_rule(rule, key, cost, status));
         }
         // SAFETY: written by the engine.
-        Ok(unsafe { out.assume_init() })
+        Ok(unsafe { Decision::read(out.as_ptr().cast()) })
     }
 
     /// Many questions at one instant, answered in order. Each decision says by [`answered`](Decision::answered) whether
@@ -198,8 +197,7 @@ impl Limiter {
     /// What [`allow`](Limiter::allow) would answer now. Nothing is spent, nothing is counted.
     pub fn peek(&self, request: &Request<'_>) -> Result<Decision> {
         // SAFETY: as in `allow`.
-        decided(|out, err| unsafe { sys::rl_peek(self.raw(), &request.raw, out, err) })
-            .map_err(|error| request.blame(error))
+        decided(request, |out, err| unsafe { sys::rl_peek(self.raw(), &request.raw, out, err) })
     }
 
     /// After the work: `actual` units (0 or more) in place of those that `decision` spent. `request` as it was given to
@@ -207,8 +205,7 @@ impl Limiter {
     pub fn settle(&self, request: &Request<'_>, decision: &Decision, actual: i64) -> Result<Decision> {
         trouble::clear();
         // SAFETY: as in `allow`.
-        decided(|out, err| unsafe { sys::rl_settle(self.raw(), &request.raw, &decision.0, actual, out, err) })
-            .map_err(|error| request.blame(error))
+        decided(request, |out, err| unsafe { sys::rl_settle(self.raw(), &request.raw, &decision.0, actual, out, err) })
     }
 
     /// Forgets the state of every key that the request reaches: the next one finds them new.
@@ -349,19 +346,22 @@ pub(crate) fn room_for_decision() -> MaybeUninit<Decision> {
     out
 }
 
-/// A call of the engine that answers with a decision.
-#[inline]
-pub(crate) fn decided(
+/// A call of the engine about a request that answers with a decision. Always inlined, so that who looks at a part of the
+/// decision alone copies no more.
+#[inline(always)]
+fn decided(
+    request: &Request<'_>,
     call: impl FnOnce(*mut sys::rl_decision, *mut sys::rl_error) -> sys::rl_status,
 ) -> Result<Decision> {
     let mut room = ErrorRoom::new();
     let mut out = room_for_decision();
     let status = call(out.as_mut_ptr().cast(), room.as_mut_ptr());
-    // SAFETY: `call` was given this room, and on RL_OK has written the decision.
-    unsafe {
-        room.check(status)?;
-        Ok(out.assume_init())
+    if status != sys::RL_OK {
+        // SAFETY: `call` was given this room.
+        return Err(request.blame(unsafe { room.error(status) }));
     }
+    // SAFETY: written by the engine.
+    Ok(unsafe { Decision::read(out.as_ptr().cast()) })
 }
 
 /// A call of the engine that may fail.
