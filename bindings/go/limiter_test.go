@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -187,6 +188,56 @@ func TestAllowManyKeepsRequestsApart(t *testing.T) {
 			}
 			if d.Err != nil || !d.Allowed || d.Remaining != left || l.RuleName(d.Rule) != rule {
 				t.Fatalf("%d of %d: %+v", i, size, d)
+			}
+		}
+	}
+}
+
+// What a request has in common with the one before crosses once: each is told by its own all the same.
+func TestAllowManyTellsMethodAndPathOfEach(t *testing.T) {
+	methods, paths := []string{"GET", "PUT", "POST"}, []string{"/a", "/b", "/" + strings.Repeat("c", 300)}
+	name := func(method, path int) string { return methods[method] + strconv.Itoa(path) }
+	rules := "version: 1\nrules:\n"
+	for method := range methods {
+		for path := range paths {
+			rules += "  - {name: " + name(method, path) + ", method: " + methods[method] + ", path: " + paths[path] +
+				", scope: user, algorithm: token_bucket, limit: 100000, window: 5d}\n"
+		}
+	}
+	l, err := New(FromText(rules, "rules"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	random := rand.New(rand.NewPCG(1, 2))
+	for range 300 {
+		requests, names := make([]Request, random.IntN(40)), make([]string, 0, 40)
+		method, path := 0, 0
+		for i := range requests {
+			if random.IntN(3) == 0 {
+				method = random.IntN(len(methods))
+			}
+			if random.IntN(3) == 0 {
+				path = random.IntN(len(paths))
+			}
+			requests[i] = Request{Method: methods[method], Path: paths[path], User: "alice"}
+			switch random.IntN(6) {
+			case 0: // the same bytes in another place
+				requests[i].Method, requests[i].Path = strings.Clone(methods[method]), strings.Clone(paths[path])
+			case 1:
+				requests[i].Attributes = []Attribute{{"plan", "pro"}}
+			case 2: // by its rule, without either
+				requests[i] = Request{Rule: ruleID(t, l, name(method, path)), Key: "alice"}
+			}
+			names = append(names, name(method, path))
+		}
+		decisions, err := l.AllowMany(background, requests)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, decision := range decisions {
+			if got := l.RuleName(decision.Rule); decision.Err != nil || got != names[i] {
+				t.Fatalf("request %d: rule %q, not %q: %v", i, got, names[i], decision.Err)
 			}
 		}
 	}

@@ -69,25 +69,54 @@ func (b *batch) hold(count int) {
 	b.out = slices.Grow(b.out[:0], count)[:count]
 }
 
-// put writes the i-th request, in place: a struct that is made and copied costs more than all of it.
-func (b *batch) put(i int, r *Request, cost int64) {
+// put writes the i-th request, in place: a struct that is made and copied costs more than all of it. Method and path are often those of the request
+// before, by a constant or a router, and then not copied again.
+func (b *batch) put(i int, before, r *Request, cost int64) {
 	asked := &b.asked[i]
 	asked.now_ns = C.uint64_t(nanoseconds(r.Time))
 	asked.cost = C.int64_t(cost)
 	asked.rule = C.uint32_t(r.Rule)
 	asked.attribute_count = C.uint32_t(len(r.Attributes))
+	// One line for each: a loop over them costs as much again. Most requests have two or three.
 	texts := b.texts
-	for part, text := range [...]*string{&r.Method, &r.Path, &r.User, &r.APIKey, &r.IP, &r.Key, &r.IdempotencyID} {
-		asked.sizes[part] = C.uint64_t(len(*text))
-		if *text != "" {
-			texts = append(texts, *text...)
-		}
+	asked.same = 0
+	if isSame(r.Method, before.Method) {
+		asked.same = C.RATEL_SAME_METHOD
+	} else {
+		texts = append(texts, r.Method...)
+	}
+	if isSame(r.Path, before.Path) {
+		asked.same |= C.RATEL_SAME_PATH
+	} else {
+		texts = append(texts, r.Path...)
+	}
+	if r.User != "" {
+		texts = append(texts, r.User...)
+	}
+	if r.APIKey != "" {
+		texts = append(texts, r.APIKey...)
+	}
+	if r.IP != "" {
+		texts = append(texts, r.IP...)
+	}
+	if r.Key != "" {
+		texts = append(texts, r.Key...)
+	}
+	if r.IdempotencyID != "" {
+		texts = append(texts, r.IdempotencyID...)
 	}
 	b.texts = texts
+	asked.sizes = [...]C.uint64_t{C.uint64_t(len(r.Method)), C.uint64_t(len(r.Path)), C.uint64_t(len(r.User)), C.uint64_t(len(r.APIKey)),
+		C.uint64_t(len(r.IP)), C.uint64_t(len(r.Key)), C.uint64_t(len(r.IdempotencyID))}
 	for i := range r.Attributes {
 		b.attributes.add(r.Attributes[i].Name)
 		b.attributes.add(r.Attributes[i].Value)
 	}
+}
+
+// isSame is whether two strings are the same bytes in memory.
+func isSame(a, b string) bool {
+	return len(a) == len(b) && unsafe.StringData(a) == unsafe.StringData(b)
 }
 
 func (b *batch) giveBack() {
@@ -114,8 +143,10 @@ func (l *Limiter) allowManyInto(ctx context.Context, requests []Request, costs [
 	b := batches.Get().(*batch)
 	defer b.giveBack()
 	b.hold(len(requests))
+	before := &Request{}
 	for i := range requests {
-		b.put(i, &requests[i], costAt(requests, costs, i))
+		b.put(i, before, &requests[i], costAt(requests, costs, i))
+		before = &requests[i]
 	}
 	if err := c.askMany(b); err != nil {
 		return err

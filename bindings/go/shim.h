@@ -236,7 +236,10 @@ typedef struct ratel_asked {
   uint32_t rule;
   uint32_t attribute_count;
   uint64_t sizes[7];
+  uint64_t same; /* RATEL_SAME_METHOD, RATEL_SAME_PATH: that of the request before, and not in the row again */
 } ratel_asked;
+
+enum { RATEL_SAME_METHOD = 1, RATEL_SAME_PATH = 2 };
 
 static inline rl_str ratel_take(const char **bytes, uint64_t size) {
   const rl_str out = {*bytes, size};
@@ -246,7 +249,7 @@ static inline rl_str ratel_take(const char **bytes, uint64_t size) {
 
 /* Each field by itself: what sets a whole struct to zero first takes longer than all of this. */
 static inline void ratel_asked_read(const ratel_asked *asked, const char **texts, const rl_attribute *attributes,
-                                    rl_request *out) {
+                                    const rl_request *before, rl_request *out) {
   out->struct_size = sizeof *out;
   out->flags = 0;
   out->now_ns = asked->now_ns;
@@ -254,8 +257,8 @@ static inline void ratel_asked_read(const ratel_asked *asked, const char **texts
   out->rule = asked->rule;
   out->attribute_count = asked->attribute_count;
   out->attributes = asked->attribute_count == 0 ? NULL : attributes;
-  out->method = ratel_take(texts, asked->sizes[0]);
-  out->path = ratel_take(texts, asked->sizes[1]);
+  out->method = asked->same & RATEL_SAME_METHOD ? before->method : ratel_take(texts, asked->sizes[0]);
+  out->path = asked->same & RATEL_SAME_PATH ? before->path : ratel_take(texts, asked->sizes[1]);
   out->user = ratel_take(texts, asked->sizes[2]);
   out->api_key = ratel_take(texts, asked->sizes[3]);
   out->ip = ratel_take(texts, asked->sizes[4]);
@@ -278,8 +281,9 @@ static inline rl_status ratel_ask_many(rl_registry *registry, const ratel_asked 
   rl_status status = RL_E_NO_MEMORY;
   if (requests != NULL) {
     const rl_attribute *attributes = (const rl_attribute *)(const void *)list.items;
+    const rl_request none = RL_REQUEST_INIT;
     for (uint32_t i = 0; i < count; ++i) {
-      ratel_asked_read(&asked[i], &texts, attributes, &requests[i]);
+      ratel_asked_read(&asked[i], &texts, attributes, i == 0 ? &none : &requests[i - 1], &requests[i]);
       attributes += asked[i].attribute_count;
       out[i].struct_size = sizeof out[i];
     }
