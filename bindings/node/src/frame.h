@@ -3,7 +3,8 @@
  *
  *   0    header: what the call is about, in and out
  *   512  records, 160 bytes apart: a request, and behind it its decision
- *   then the bytes of the requests, one after the other: method, path, user, api_key, ip, key, idempotency_id; then, aligned to 4, two
+ *   then the bytes of the requests, one after the other: method, path (neither that is the same as in the record before), user, api_key, ip,
+ * key, idempotency_id; then, aligned to 4, two
  * sizes for each attribute and the attributes' bytes; for allow_http likewise the peer's, X-Forwarded-For's and
  * Forwarded's lines.
  *
