@@ -483,7 +483,8 @@ func (l *Limiter) KeyCount() (uint64, error) {
 }
 
 // EvictIdle drops every key whose state has been as new since cutoff (the zero time: now), and says how many. No decision
-// changes by it.
+// changes by it. The built-in storage also has the system put full parts of its table into huge pages, where that is
+// allowed: a large table is read faster then.
 func (l *Limiter) EvictIdle(cutoff time.Time) (uint64, error) {
 	if err := timeError("cutoff", cutoff); err != nil {
 		return 0, err

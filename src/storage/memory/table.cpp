@@ -90,11 +90,11 @@ Table::Table(uint64_t max_keys, RingPool& rings)
       pages_in_region_(region_memory_.As<std::atomic<uint16_t>>()),
       in_use_(max_pages_),
       below_(max_pages_) {
-  NoteInUse(0);
+  in_use_.Add(0);
+  CountInRegion(0);
 }
 
-void Table::NoteInUse(uint64_t page) noexcept {
-  in_use_.Add(page);
+void Table::CountInRegion(uint64_t page) noexcept {
   const uint64_t region = page / kPagesPerRegion;
   if (pages_in_region_[region].fetch_add(1, std::memory_order_relaxed) + 1 == kPagesPerRegion)
     line_memory_.OfferHuge(region * Mapping::kHugePage);
@@ -340,13 +340,14 @@ bool Table::Split(uint64_t page) noexcept {
   info_[child].used.store(static_cast<uint16_t>(goes.count()), std::memory_order_relaxed);
   info_[page].used.store(static_cast<uint16_t>(stays.count()), std::memory_order_relaxed);
   info_[page].depth = info_[child].depth = static_cast<uint16_t>(depth + 1);
-  NoteInUse(child);
+  in_use_.Add(child);
   const uint64_t mask = (uint64_t{2} << depth) - 1;
   uint64_t seen = page_mask_.load(std::memory_order_relaxed);
   while (seen < mask &&
          !page_mask_.compare_exchange_weak(seen, mask, std::memory_order_release, std::memory_order_relaxed)) {
   }
   for (size_t i = 0; i < kLinesPerPage; ++i) LineAt(page, i)->Unlock(headers[i]);
+  CountInRegion(child);  // with no line held, as it may ask the system
   return true;
 }
 

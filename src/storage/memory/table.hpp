@@ -122,7 +122,8 @@ class Table {
   /// Under the page's lock. False when its line has changed since it was found.
   bool Drop(const Victim& victim, FreedRings& freed) noexcept;
   void Release(uint64_t page, size_t count) noexcept;
-  void NoteInUse(uint64_t page) noexcept;
+  /// A page is in use from now on.
+  void CountInRegion(uint64_t page) noexcept;
   void LockPage(uint64_t page) noexcept;
   void UnlockPage(uint64_t page) noexcept;
 

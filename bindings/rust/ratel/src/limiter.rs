@@ -307,7 +307,8 @@ impl Limiter {
     }
 
     /// Drops every key whose state has been as new since `cutoff` (`None`: now by the limiter's clock), and says how
-    /// many. No decision changes by it.
+    /// many. No decision changes by it. The built-in storage also has the system put full parts of its table into huge
+    /// pages, where that is allowed: a large table is read faster then.
     pub fn evict_idle(&self, cutoff: Option<SystemTime>) -> Result<u64> {
         trouble::clear();
         let mut evicted = 0;
