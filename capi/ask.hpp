@@ -41,7 +41,7 @@ rl_status GuardDecision(rl_decision* out, rl_error* err, Body&& body) noexcept {
 
 /// Takes a request and asks `ask(engine, request)` about it. `settled` as in FailToDecide.
 template <class Ask>
-rl_status AskEngine(const rl_registry* registry, const rl_request* request, const ErrorOut& error, Ask ask,
+rl_status AskEngine(const rl_registry* registry, const rl_request* request, const ErrorOut& error, Ask&& ask,
                     const Decision* settled = nullptr) {
   if (const rl_status status = CheckHandle(registry, "registry", error)) return status;
   Room<AttributeView, kMaxAttributes> room;

@@ -91,7 +91,7 @@ void Registry::Impl::AllowManyHere(std::span<const Request> requests, uint64_t c
       if (rule != nullptr) {
         const SingleKey key = SingleKeyOf(rule->limits[0], *snapshot, hasher, request.identity);
         pending.Add(next, nullptr, rule, key.numbers, keys.size(), key.unknown_client);
-        keys.Add(key.key);
+        keys.Add(key.key.low, key.key.high);  // word by word, as they have just been written
         continue;
       }
       answer = Blank(*snapshot, InstantOf(request, clock_ns), rules, request);

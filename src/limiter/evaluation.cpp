@@ -45,7 +45,7 @@ Status FindRules(const Snapshot& snapshot, const Request& request, MatchedRules&
     out.count = 1;
     return Status::kOk;
   }
-  MatchQuery query{request.method, {}, request.identity.attributes};
+  MatchQuery query{{request.method.data(), request.method.size()}, {}, request.identity.attributes};
   const size_t needed = request.path.size() + 1;
   if (needed <= kPathOnStack) {
     std::array<char, kPathOnStack> buffer;
@@ -72,7 +72,8 @@ Verdict VerdictOf(const Snapshot& snapshot, const MatchedRules& rules) noexcept 
 const VersionedNumbers* HashValue(const CompiledLimit& limit, const KeyBuilder& builder, Hash128& value,
                                   bool& unknown_client) noexcept {
   const BuiltKey key = builder.Build(limit.source->scope, !limit.overrides.empty());
-  value = key.hash;
+  value.low = key.hash.low;  // word by word, as they have just been written
+  value.high = key.hash.high;
   unknown_client |= key.unknown_client;
   return &limit.NumbersFor(key.override_value);
 }

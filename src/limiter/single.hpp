@@ -27,8 +27,12 @@ inline const CompiledRule* SingleById(const Snapshot& snapshot, uint32_t id) noe
                                                                   Decision& out) noexcept {
   const Numbers& numbers = key.numbers->numbers;
   const Micros now = FloorToMicros(now_ns);
-  const SingleCharge single{&numbers, &rule.limits[0].record->numbers, key.numbers->version, CostOf(rule, stated_cost),
-                            key.key};
+  // The key word by word, as it has just been written: a copy of the whole would wait for that.
+  const SingleCharge single{&numbers,
+                            &rule.limits[0].record->numbers,
+                            key.numbers->version,
+                            CostOf(rule, stated_cost),
+                            {key.key.low, key.key.high}};
   Room<Outcome> outcome;
   if (const Status status = storage->SpendSingle(single, now, *outcome); status != Status::kOk) [[unlikely]]
     return Refuse(status, out);

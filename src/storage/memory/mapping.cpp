@@ -17,7 +17,8 @@ namespace {
 }  // namespace
 
 Mapping::Mapping(size_t bytes) : reserved_bytes_(bytes >= kHugePage ? bytes + kHugePage : bytes) {
-  reserved_ = mmap(nullptr, reserved_bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  reserved_ =
+      mmap(nullptr, reserved_bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (reserved_ == MAP_FAILED) throw std::bad_alloc();
   const auto at = reinterpret_cast<uintptr_t>(reserved_);
   address_ = bytes >= kHugePage ? reinterpret_cast<void*>((at + kHugePage - 1) & ~(kHugePage - 1)) : reserved_;

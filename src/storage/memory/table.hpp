@@ -135,7 +135,7 @@ class Table {
   Mapping region_memory_;
   Line* const lines_;
   PageInfo* const info_;
-  std::atomic<uint16_t>* const pages_in_region_;  ///< that are in use; none ever goes out of use
+  std::atomic<uint16_t>* const pages_in_region_;     ///< that are in use; none ever goes out of use
   PageSet in_use_;                                   ///< a bit each, so that every decision finds it in the cache
   PageSet below_;                                    ///< pages that may hold a key below its limit
   alignas(128) std::atomic<uint64_t> page_mask_{0};  ///< of the deepest page there is
