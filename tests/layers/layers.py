@@ -17,7 +17,7 @@ LAYERS = {
     "src/core": ([], {"pthread.h", "signal.h", "sys/random.h", "xxhash.h", "time.h"}),
     "src/algorithm": (["src/core"], set()),
     "src/storage": (["src/algorithm", "src/core"], set()),
-    "src/storage/memory": (["src/storage", "src/algorithm", "src/core"], {"sys/mman.h", "sched.h"}),
+    "src/storage/memory": (["src/storage", "src/algorithm", "src/core"], {"sys/mman.h", "sched.h", "fcntl.h", "unistd.h"}),
     "src/storage/redis": (
         ["src/storage", "src/algorithm", "src/core"],
         {"hiredis/hiredis.h", "openssl/err.h", "openssl/ssl.h", "openssl/x509v3.h", "fcntl.h", "netdb.h", "netinet/in.h",
