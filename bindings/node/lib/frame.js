@@ -119,7 +119,7 @@ function put(text, name) {
   const length = text.length
   if (at + length > size) grow(length)
   if (length > LOOPED) {
-    if (encoder.encodeInto(text, bytes.subarray(at)).written !== length) return putLong(text, name)
+    if (!isEncoded(text, bytes.subarray(at))) return putLong(text, name)
     at += length
     return length
   }
@@ -134,6 +134,15 @@ function put(text, name) {
   if (all > 127) return putLong(text, name)
   at = start + length
   return length
+}
+
+/**
+ * Writes a string of ASCII into `to`, which has a byte for each character at least. False: it is something else, which
+ * takes more bytes than it has characters, half of a surrogate pair as well: all of it, or as much as there is room for.
+ */
+function isEncoded(text, to) {
+  const { read, written } = encoder.encodeInto(text, to)
+  return read === text.length && written === read
 }
 
 function putLong(text, name) {
@@ -280,18 +289,12 @@ function check(asked) {
   }
 }
 
-/** What is not ASCII takes more bytes than it has characters, half of a surrogate pair as well. */
-function encoded(text, to) {
-  const { written } = encoder.encodeInto(text, usualBytes.subarray(to))
-  return written === text.length ? written : -1
-}
-
 /** A short string of ASCII into the usual frame: its size. Below 0: it is something else. */
 function quickly(text, to) {
   if (text === undefined || text === null) return 0
   if (typeof text !== 'string') return -1
   const length = text.length
-  if (length > LOOPED) return length > SHORT ? -1 : encoded(text, to)
+  if (length > LOOPED) return length <= SHORT && isEncoded(text, usualBytes.subarray(to)) ? length : -1
   let all = 0
   for (let i = 0; i < length; i++) {
     const code = text.charCodeAt(i)

@@ -171,6 +171,40 @@ test('strings of every size are the same bytes one by one, for a known rule, and
   }
 })
 
+// There is a byte for each character before anybody knows that they take more: what ends with the frame is not cut there.
+test('strings that are no ASCII are whole at the end of a frame', (t) => {
+  const one = [{ name: 'one', path: '/', scope: 'user', algorithm: 'token_bucket', limit: 1, window: '1d' }]
+  const limiter = limiterOf(t, { rules: one })
+  const rule = limiter.ruleId('one')
+  const asked = (user) => ({ path: '/', user })
+  const twins = (start, length) => ['é', 'è'].map((last) => `${start}${'é'.repeat(length - start.length - 1)}${last}`)
+  const allAre = (allowed, decisions) => decisions.every((decision) => decision.allowed === allowed)
+  const eachOnce = (users, ask, hint) => {
+    assert.ok(allAre(true, ask(users)), hint)
+    assert.ok(allAre(false, ask(users)), hint)
+    const inBytes = users.map((user) => limiter.allow(asked(Buffer.from(user))))
+    assert.ok(allAre(false, inBytes), hint)
+  }
+  // A frame that is made for the string alone.
+  for (let size = (1 << 17) + 1; size <= (1 << 17) + 16; size++) {
+    eachOnce(twins('', size), (users) => users.map((user) => limiter.allow(asked(user))), `${size}`)
+    assert.ok(allAre(false, limiter.allowMany(twins('', size).map(asked))), `${size}`)
+    assert.ok(
+      twins('', size).every((user) => !limiter.allowRule(rule, user).allowed),
+      `${size}`
+    )
+  }
+  // The usual one, full to its last bytes.
+  for (const size of [49, 128, 129, 800]) {
+    for (let left = -2; left <= 2; left++) {
+      const name = `${size}:${left}`
+      const before = (1 << 16) - 512 - 160 * 2 - 2 - size - left
+      const filled = ([user]) => limiter.allowMany([asked('x'.repeat(before)), asked(user)]).slice(1)
+      for (const user of twins(name, size)) eachOnce([user], filled, name)
+    }
+  }
+})
+
 test('a request is told by its own method and path, whatever was asked before it', (t) => {
   const methods = ['GET', 'POST', 'PUT']
   const paths = ['/a', '/b', `/${'c'.repeat(47)}`, `/${'d'.repeat(48)}`, `/${'e'.repeat(128)}`, '/é']
