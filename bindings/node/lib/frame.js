@@ -309,16 +309,20 @@ function quickly(text, to) {
  * end of them. Below 0: it is not as most are, and what is written does not count.
  */
 function quick(i, from, same, methodSize, pathSize, rule, cost, now, user, apiKey, ip, key) {
+  // Not one step below `from`: there the request before ends.
   let to = from
   const userSize = quickly(user, to)
+  if (userSize < 0) return -1
   to += userSize
   const apiKeySize = quickly(apiKey, to)
+  if (apiKeySize < 0) return -1
   to += apiKeySize
   const ipSize = quickly(ip, to)
+  if (ipSize < 0) return -1
   to += ipSize
   const keySize = quickly(key, to)
+  if (keySize < 0) return -1
   to += keySize
-  if ((userSize | apiKeySize | ipSize | keySize) < 0) return -1
   quickRecord(i, same, methodSize, pathSize, rule, cost, now, userSize, apiKeySize, ipSize, keySize)
   return to
 }
@@ -458,10 +462,11 @@ function quickOf(i, rule, cost, now, method, path, user, apiKey, ip, key) {
   let methodSize = 0
   if (method === beforeMethod) same = SAME_METHOD
   else methodSize = quickly(method, at)
+  if (methodSize < 0) return -1
   let pathSize = 0
   if (path === beforePath) same |= SAME_PATH
   else pathSize = quickly(path, at + methodSize)
-  if ((methodSize | pathSize) < 0) return -1
+  if (pathSize < 0) return -1
   return quick(i, at + methodSize + pathSize, same, methodSize, pathSize, rule, cost, now, user, apiKey, ip, key)
 }
 

@@ -205,6 +205,23 @@ test('strings that are no ASCII are whole at the end of a frame', (t) => {
   }
 })
 
+test('what is no ASCII leaves the request before it as it is', (t) => {
+  const one = [{ name: 'one', path: '/', scope: 'user', algorithm: 'token_bucket', limit: 1, window: '1d' }]
+  const odd = ['é', 'é'.repeat(60), 'x'.repeat(300), Buffer.from('b')]
+  const fields = ['method', 'path', 'user', 'apiKey', 'ip']
+  for (const value of odd) {
+    for (let which = 1; which < 1 << fields.length; which++) {
+      const limiter = limiterOf(t, { rules: one })
+      const second = { method: 'PUT', path: '/b', user: 'second', apiKey: 'k', ip: '192.0.2.1' }
+      fields.forEach((field, i) => {
+        if ((which >> i) & 1) second[field] = value
+      })
+      limiter.allowMany([{ path: '/a', user: 'first' }, second])
+      assert.equal(limiter.allow({ path: '/a', user: 'first' }).allowed, false, `${value} ${which}`)
+    }
+  }
+})
+
 test('a request is told by its own method and path, whatever was asked before it', (t) => {
   const methods = ['GET', 'POST', 'PUT']
   const paths = ['/a', '/b', `/${'c'.repeat(47)}`, `/${'d'.repeat(48)}`, `/${'e'.repeat(128)}`, '/é']
