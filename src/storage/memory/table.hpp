@@ -68,7 +68,8 @@ class Table {
   /// Drops every entry that has been as new since `cutoff`.
   uint64_t Sweep(Micros cutoff) noexcept;
 
-  /// Has the system put each full region into one page of its own now. Who decides in one of them meanwhile waits for it, well below a millisecond.
+  /// Has the system put each full region into one page of its own now. Who decides in one of them meanwhile waits until its 2 MiB are copied, and, on a
+  /// machine whose processors are all busy, for its turn after that.
   void MakeHuge() noexcept;
 
   /// To be called while `line` is locked, when a state is written into it that is below its limit and was not before.
