@@ -26,6 +26,29 @@ TEST(Semantics3Arithmetic, DivisorIsExactBelowItsBound) {
   }
 }
 
+// A multiple is where a product in double falls to either side of a whole number.
+TEST(Semantics3Arithmetic, DivisorIsExactAtMultiplesAndNextToThem) {
+  constexpr uint64_t kBound = uint64_t{1} << 53;
+  std::mt19937_64 random(2);
+  const auto check = [&random](uint64_t d) {
+    const Divisor divisor(d);
+    const uint64_t most = (kBound - 1) / d;
+    for (const uint64_t times : {most, most / 2 + 1, random() % (most + 1), random() % (most + 1)}) {
+      for (const uint64_t x : {SubtractFloor(times * d, 1), times * d, times * d + 1}) {
+        if (x >= kBound) continue;
+        ASSERT_EQ(divisor.Floor(x), x / d) << x << " / " << d;
+        ASSERT_EQ(divisor.Ceil(x), CeilDiv(x, d)) << x << " / " << d;
+      }
+    }
+  };
+  for (uint64_t d = 1; d <= uint64_t{1} << 17; ++d) check(d);
+  for (unsigned bits = 17; bits < 53; ++bits) {
+    for (uint64_t below = 1; below <= 3; ++below) check((uint64_t{2} << bits) - below);
+    for (uint64_t above = 0; above <= 3; ++above) check((uint64_t{1} << bits) + above);
+    for (int i = 0; i < 1000; ++i) check((uint64_t{1} << bits) + random() % (uint64_t{1} << bits));
+  }
+}
+
 TEST(Semantics3Arithmetic, ProductsAreWide) {
   EXPECT_EQ(MulDivFloor(UINT64_MAX, UINT64_MAX, UINT64_MAX), UINT64_MAX);
   EXPECT_EQ(MulDivFloor(7, 3, 2), 10u);
