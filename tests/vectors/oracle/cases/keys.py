@@ -59,6 +59,21 @@ def parts_do_not_meet():
     return v
 
 
+def texts_of_many_do_not_touch():
+    v = Vector("texts-of-many-requests-do-not-touch", ["semantics 8"],
+               "Requests of one call lie side by side in a binding's memory: each keeps its own texts, whatever those beside it are made of.",
+               rules(rule(limit=1, window="1m")))
+    users = ["a", "\u00e9", "b", "\u00fc" * 49, "x" * 49, "x" * 48 + "\u00e9", "1", "\u65e5\u672c", "y" * 129, "c\u0000", "\U0001f98a",
+             "z" * 300 + "\u00df", "d"]
+    requests = [{"user": user, "ip": V4, "api_key": "k\u00e9y"[i % 2:], "method": "GET"} for i, user in enumerate(users)]
+    v.many(0, requests, "A" * len(users))
+    v.many(0, requests[::-1], "D" * len(users))
+    for user in users:
+        v.allow(0, "D", user=user)
+    v.many(0, [{"user": user[:-1] + "w", "ip": V4} for user in ("a", "x" * 49, "y" * 129)], "AAA")
+    return v
+
+
 def one_address_one_bucket():
     v = Vector("address-forms", ["semantics 8", "B138"], "One address in any form is one key.",
                rules(rule(scope="ip", limit=1, window="1m")))
@@ -196,6 +211,6 @@ def default_rule():
 
 
 def vectors():
-    return [falls_back_to_the_address(), user_is_no_address(), unknown_clients(), parts_do_not_meet(), one_address_one_bucket(),
-            mapped_clients(), whole_ipv6(), long_and_odd_keys(), rules_do_not_share(), global_scope(), named_rule(), overrides(),
+    return [falls_back_to_the_address(), user_is_no_address(), unknown_clients(), parts_do_not_meet(), texts_of_many_do_not_touch(),
+            one_address_one_bucket(), mapped_clients(), whole_ipv6(), long_and_odd_keys(), rules_do_not_share(), global_scope(), named_rule(), overrides(),
             unlimited_and_block(), default_rule()]
