@@ -63,14 +63,15 @@ def texts_of_many_do_not_touch():
     v = Vector("texts-of-many-requests-do-not-touch", ["semantics 8"],
                "Requests of one call lie side by side in a binding's memory: each keeps its own texts, whatever those beside it are made of.",
                rules(rule(limit=1, window="1m")))
-    users = ["a", "\u00e9", "b", "\u00fc" * 49, "x" * 49, "x" * 48 + "\u00e9", "1", "\u65e5\u672c", "y" * 129, "c\u0000", "\U0001f98a",
-             "z" * 300 + "\u00df", "d"]
-    requests = [{"user": user, "ip": V4, "api_key": "k\u00e9y"[i % 2:], "method": "GET"} for i, user in enumerate(users)]
+    odd = ["\u00e9", "\u00fc" * 49, "x" * 48 + "\u00e9", "\u65e5\u672c", "y" * 129, "\u0000c", "\U0001f98a", "z" * 300 + "\u00df"]
+    plain = ["a", "bb", "x" * 49, "1", "y" * 128, "c", "d" * 48, "z" * 300]
+    users = [user for pair in zip(plain, odd) for user in pair]
+    requests = [{"user": user, "ip": V4, "api_key": "k\u00e9y"[i % 3:]} if user in odd else {"user": user} for i, user in enumerate(users)]
     v.many(0, requests, "A" * len(users))
     v.many(0, requests[::-1], "D" * len(users))
     for user in users:
         v.allow(0, "D", user=user)
-    v.many(0, [{"user": user[:-1] + "w", "ip": V4} for user in ("a", "x" * 49, "y" * 129)], "AAA")
+    v.many(0, [{"user": user[:-1] + "w", "ip": V4} for user in ("a", "x" * 49, "y" * 128)], "AAA")
     return v
 
 
