@@ -69,10 +69,10 @@ TEST(Table, RegionsThatAreFullBecomeHugePagesAndKeepTheirKeys) {
   };
   for (uint64_t n = 0; n < kKeys; ++n) ASSERT_TRUE(table.Insert(entry_of(n), kStart)) << n;
   const uint64_t before = HugeBytes();
-  table.MakeHuge();
-  // Three times the slots of a region, half to five sixths full: at least the first region has all its pages in use.
-  const uint64_t gained = HugeBytes() - before;
-  EXPECT_TRUE(gained >= Mapping::kHugePage || !SystemMakesHugePages()) << gained;
+  // Three times the slots of a region, half to five sixths full: at least the first region has all its pages in use. The system may be busy with one of
+  // them, and asks to be asked again.
+  for (int tries = 0; tries < 100 && HugeBytes() < before + Mapping::kHugePage; ++tries) table.MakeHuge();
+  EXPECT_TRUE(HugeBytes() >= before + Mapping::kHugePage || !SystemMakesHugePages()) << before;
   for (uint64_t n = 0; n < kKeys; ++n) {
     const Place place = table.Find(entry_of(n).tag);
     ASSERT_TRUE(place) << n;
