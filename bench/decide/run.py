@@ -33,13 +33,15 @@ MAPS = ("ratel", "striped mutex map", "striped mutex map, tuned", "boost flat ma
 
 
 # Where many keys are held, peers get what the engine asks for itself: memory on huge pages (glibc 2.35 and later; mallopt(3)).
-HUGE_MALLOC = {"tables": {"GLIBC_TUNABLES": "glibc.malloc.hugetlb=1"}, "several": {"GLIBC_TUNABLES": "glibc.malloc.hugetlb=1"}}
+MANY_KEYS = ("tables", "several")
+HUGE_MALLOC = {"GLIBC_TUNABLES": "glibc.malloc.hugetlb=1"}
 
 
 def ask(program, options, *what):
     """The rows that the program prints for a section."""
     started = time.monotonic()
-    done = subprocess.run([program, *options, *what], stdout=subprocess.PIPE, text=True, check=True, env=os.environ | HUGE_MALLOC.get(what[0], {}))
+    environment = os.environ | (HUGE_MALLOC if what[0] in MANY_KEYS else {})
+    done = subprocess.run([program, *options, *what], stdout=subprocess.PIPE, text=True, check=True, env=environment)
     print(f"{' '.join(what)}: {time.monotonic() - started:.0f} s", flush=True)
     return [json.loads(line) for line in done.stdout.splitlines()]
 

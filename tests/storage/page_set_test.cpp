@@ -34,5 +34,21 @@ TEST(PageSet, HoldsAndFindsAsASetDoes) {
   }
 }
 
+TEST(PageSet, TellsARowThatIsWhole) {
+  PageSet pages(5 * 64);
+  for (uint64_t page = 64; page < 4 * 64; ++page) {
+    EXPECT_FALSE(pages.HasAll(64, 3 * 64)) << page;
+    pages.Add(page);
+  }
+  EXPECT_TRUE(pages.HasAll(64, 3 * 64));
+  EXPECT_FALSE(pages.HasAll(0, 2 * 64));
+  EXPECT_FALSE(pages.HasAll(3 * 64, 2 * 64));
+  for (const uint64_t page : {64, 127, 200, 4 * 64 - 1}) {
+    pages.Remove(page);
+    EXPECT_FALSE(pages.HasAll(64, 3 * 64)) << page;
+    pages.Add(page);
+  }
+}
+
 }  // namespace
 }  // namespace ratel::memory

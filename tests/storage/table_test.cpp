@@ -56,7 +56,6 @@ bool SystemMakesHugePages() {
   const Mapping probe(Mapping::kHugePage);
   char* const bytes = probe.As<char>();
   for (size_t i = 0; i < Mapping::kHugePage; i += 4096) bytes[i] = 1;
-  probe.OfferHuge(0);
   return HugePagesAllowed() && probe.MakeHuge(0);
 }
 

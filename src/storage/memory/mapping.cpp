@@ -38,6 +38,7 @@ void Mapping::OfferHuge([[maybe_unused]] size_t offset) const noexcept {
 
 bool Mapping::MakeHuge([[maybe_unused]] size_t offset) const noexcept {
 #ifdef __linux__
+  OfferHuge(offset);
   return madvise(As<char>() + offset, kHugePage, kCollapse) == 0;
 #else
   return false;

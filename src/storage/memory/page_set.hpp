@@ -19,6 +19,13 @@ class PageSet {
   bool Has(uint64_t page) const noexcept {
     return (words_[page / 64].load(std::memory_order_acquire) >> page % 64 & 1) != 0;
   }
+  /// Whether all of a row are in it; `first` and `count` are multiples of 64.
+  bool HasAll(uint64_t first, uint64_t count) const noexcept {
+    for (uint64_t word = first / 64; word < (first + count) / 64; ++word) {
+      if (words_[word].load(std::memory_order_relaxed) != ~uint64_t{0}) return false;
+    }
+    return true;
+  }
   /// Writes only when it is not in it.
   void Add(uint64_t page) noexcept {
     if (!Has(page)) words_[page / 64].fetch_or(uint64_t{1} << page % 64, std::memory_order_release);

@@ -84,20 +84,11 @@ Table::Table(uint64_t max_keys, RingPool& rings)
       rings_(rings),
       line_memory_(max_pages_ * kLinesPerPage * sizeof(Line)),
       info_memory_(max_pages_ * sizeof(PageInfo)),
-      region_memory_((max_pages_ / kPagesPerRegion + 1) * sizeof(std::atomic<uint16_t>)),
       lines_(line_memory_.As<Line>()),
       info_(info_memory_.As<PageInfo>()),
-      pages_in_region_(region_memory_.As<std::atomic<uint16_t>>()),
       in_use_(max_pages_),
       below_(max_pages_) {
   in_use_.Add(0);
-  CountInRegion(0);
-}
-
-void Table::CountInRegion(uint64_t page) noexcept {
-  const uint64_t region = page / kPagesPerRegion;
-  if (pages_in_region_[region].fetch_add(1, std::memory_order_relaxed) + 1 == kPagesPerRegion)
-    line_memory_.OfferHuge(region * Mapping::kHugePage);
 }
 
 // ---- Finding ----------------------------------------------------------------------------------------------------------------------
@@ -347,7 +338,10 @@ bool Table::Split(uint64_t page) noexcept {
          !page_mask_.compare_exchange_weak(seen, mask, std::memory_order_release, std::memory_order_relaxed)) {
   }
   for (size_t i = 0; i < kLinesPerPage; ++i) LineAt(page, i)->Unlock(headers[i]);
-  CountInRegion(child);  // with no line held, as it may ask the system
+  // With no line held, as it asks the system. Of two pages that come at once both may miss, on some processors, that they are the last: then it is left to
+  // MakeHuge.
+  if (const uint64_t region = child / kPagesPerRegion; IsFull(region))
+    line_memory_.OfferHuge(region * Mapping::kHugePage);
   return true;
 }
 
@@ -481,8 +475,7 @@ void Table::MakeHuge() noexcept {
   if (!HugePagesAllowed()) return;
   const uint64_t regions = page_mask_.load(std::memory_order_acquire) / kPagesPerRegion + 1;
   for (uint64_t region = 0; region < regions; ++region) {
-    const bool full = pages_in_region_[region].load(std::memory_order_relaxed) == kPagesPerRegion;
-    if (full && !line_memory_.MakeHuge(region * Mapping::kHugePage)) return;
+    if (IsFull(region) && !line_memory_.MakeHuge(region * Mapping::kHugePage)) return;
   }
 }
 

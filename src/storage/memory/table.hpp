@@ -123,8 +123,11 @@ class Table {
   /// Under the page's lock. False when its line has changed since it was found.
   bool Drop(const Victim& victim, FreedRings& freed) noexcept;
   void Release(uint64_t page, size_t count) noexcept;
-  /// A page is in use from now on.
-  void CountInRegion(uint64_t page) noexcept;
+  /// Whether all pages of a region are in use; they stay so.
+  bool IsFull(uint64_t region) const noexcept {
+    const uint64_t first = region * kPagesPerRegion;
+    return first + kPagesPerRegion <= max_pages_ && in_use_.HasAll(first, kPagesPerRegion);
+  }
   void LockPage(uint64_t page) noexcept;
   void UnlockPage(uint64_t page) noexcept;
 
@@ -133,10 +136,8 @@ class Table {
   RingPool& rings_;
   Mapping line_memory_;
   Mapping info_memory_;
-  Mapping region_memory_;
   Line* const lines_;
   PageInfo* const info_;
-  std::atomic<uint16_t>* const pages_in_region_;     ///< that are in use; none ever goes out of use
   PageSet in_use_;                                   ///< a bit each, so that every decision finds it in the cache
   PageSet below_;                                    ///< pages that may hold a key below its limit
   alignas(128) std::atomic<uint64_t> page_mask_{0};  ///< of the deepest page there is
