@@ -20,8 +20,8 @@ Mapping::Mapping(size_t bytes) : reserved_bytes_(bytes >= kHugePage ? bytes + kH
   reserved_ =
       mmap(nullptr, reserved_bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (reserved_ == MAP_FAILED) throw std::bad_alloc();
-  const auto at = reinterpret_cast<uintptr_t>(reserved_);
-  address_ = bytes >= kHugePage ? reinterpret_cast<void*>((at + kHugePage - 1) & ~(kHugePage - 1)) : reserved_;
+  const size_t to_boundary = -reinterpret_cast<uintptr_t>(reserved_) & (kHugePage - 1);
+  address_ = static_cast<char*>(reserved_) + (bytes >= kHugePage ? to_boundary : 0);
 #ifdef MADV_NOHUGEPAGE
   // A request must not pay for zeroing 2 MiB, and pages that are not in use must not be resident.
   madvise(reserved_, reserved_bytes_, MADV_NOHUGEPAGE);
